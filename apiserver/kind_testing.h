@@ -29,7 +29,7 @@ class KindBench {
  public:
   KindBench();
 
-  /// Stores the JSON as it stands under the key ("pods/default/x").
+  /// Stores the JSON unchanged under the key ("pods/default/x").
   void store(const std::string& key, std::string_view json);
   /// Commits the Txn of a prepared write and stores its object.
   bool commit(const std::string& key, Prepared& prepared);

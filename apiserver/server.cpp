@@ -16,21 +16,21 @@
 namespace sublet::apiserver {
 namespace {
 
-std::set<std::string, std::less<>> users_of_the_house(const ServerOptions& options) {
+std::set<std::string, std::less<>> component_users(const ServerOptions& options) {
   std::set<std::string, std::less<>> users = {options.unix_socket_user};
-  for (const auto& rights : options.house_rights) users.insert(rights.user);
+  for (const auto& rights : options.component_rights) users.insert(rights.user);
   return users;
 }
 
-// The core and what it knows only by name, in one allocation that whoever holds the core keeps alive.
+// The core and the parts that it knows by name only, in one allocation that lives as long as the core.
 struct ServerParts {
   ServerParts(store::Store& store, net::Loop& loop, ServerOptions options, Clock& clock, Random& random)
       : watches(loop, store),
         call_outs(loop),
         hooks(store, loop, options.outbound),
-        authorizer(store, options.house_rights),
+        authorizer(store, options.component_rights),
         standing_rights(loop, authorizer),
-        flow_control(store, clock, options.seats, users_of_the_house(options)),
+        flow_control(store, clock, options.seats, component_users(options)),
         aggregated(store, options.metrics != nullptr),
         host_descriptions(options.host_openapi, clock),
         core(store, loop, std::move(options), clock, random, watches, call_outs, hooks, authorizer, standing_rights,
@@ -95,7 +95,7 @@ void Server::stop() {
   impl_->core->host_descriptions.stop();
   impl_->core->watches.finish_all();
   impl_->core->call_outs.stop();
-  impl_->core->aside.workers.stop();
+  impl_->core->slow_writes.workers.stop();
   impl_->core->conversions.workers.stop();
   impl_->core->hooks.stop();
   impl_->core->authorizer.stop();

@@ -25,7 +25,7 @@ class NullSink final : public net::ResponseSink {
   void on_close(std::function<void()>) override {}
   void on_drain(std::function<void()>) override {}
   const std::shared_ptr<net::Courier>& courier() const override {
-    static const std::shared_ptr<net::Courier> none;  // nobody has anything to say to it
+    static const std::shared_ptr<net::Courier> none;  // never used
     return none;
   }
 };

@@ -14,7 +14,7 @@ namespace sublet::apiserver {
 class TestTlsServer {
  public:
   /// `dns_name`: of the certificate, besides 127.0.0.1; "": none. `client_ca_pem`: who may show a certificate; "":
-  /// nobody is asked.
+  /// no client certificate is requested.
   TestTlsServer(const char* name, net::Handler handler, const std::string& dns_name = "",
                 const std::string& client_ca_pem = "");
   ~TestTlsServer();

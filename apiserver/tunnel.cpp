@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "apiserver/admission/relayed_answer.h"
@@ -14,6 +15,7 @@
 #include "sublet/base/status_json.h"
 #include "sublet/kube/client.h"
 #include "sublet/kube/pod_proxy.h"
+#include "sublet/kube/tunnel_wire.h"
 #include "sublet/net/duplex.h"
 #include "sublet/schema/document.h"
 #include "sublet/schema/engine.h"
@@ -21,27 +23,39 @@
 namespace sublet::apiserver {
 namespace {
 
-constexpr std::string_view kTunnelPath = "/sublet.dev/v1/tunnel";
-constexpr std::size_t kWaitingJobsMax = 64;  // more requests than this without a syncer are turned away at once
+namespace wire = kube::tunnel;
+
+constexpr std::size_t kWaitingJobsMax = 64;  // waiting for a syncer; further requests are refused
 constexpr std::chrono::seconds kSyncerTimeout{10};
 constexpr std::chrono::seconds kOpenApiTimeout{8};  // a host that has just started writes its documents first
-constexpr std::chrono::seconds kBetweenPolls{2};    // who has not polled for so long is not there
+constexpr std::chrono::seconds kBetweenPolls{2};    // without a poll for so long, the syncer counts as absent
 constexpr std::chrono::seconds kFirstPoll{10};      // both processes start at once
 constexpr std::size_t kBacklogHigh = 256 * 1024;    // a piece is acknowledged once less than this waits for the client
 
+struct PodCall {
+  ServiceCall call;
+  bool is_relayed = false;  // the answer is passed on piece by piece, with its headers
+};
+struct OpenApiQuestion {
+  std::string path;  // "": the hashes of all documents
+};
+/// What a job asks of the syncer, each with its own members on the wire.
+using JobQuestion = std::variant<PodLogRequest, PodCall, kube::PodConnectRequest, kube::PodProxyRequest,
+                                 OpenApiQuestion, kube::MetricsQuestion>;
+
 struct Job {
   std::string id;
-  PodLogRequest log;
-  std::shared_ptr<const ServiceCall> call = nullptr;                 // instead of a log
-  std::shared_ptr<const kube::PodConnectRequest> connect = nullptr;  // the same
-  std::shared_ptr<const kube::PodProxyRequest> proxy = nullptr;      // that too, then the same object
-  bool relayed = false;                                              // a call whose answer is passed on as it comes
-  std::optional<std::string> openapi = {};                           // a document of the host's, instead of a log
-  std::shared_ptr<const kube::MetricsQuestion> metrics = nullptr;    // instead of a log
+  JobQuestion question;
 };
 
-// Two connections that are to become one: each comes when its 101 is on its way. Whoever waits for one that never comes
-// is closed with this.
+/// The headers of the answer are a pod's.
+bool answers_with_headers(const JobQuestion& question) {
+  const auto* call = std::get_if<PodCall>(&question);
+  return std::holds_alternative<kube::PodProxyRequest>(question) || (call && call->is_relayed);
+}
+
+// Joins two connections into one. Each arrives when its 101 is on its way. A connection whose counterpart never arrives
+// is closed when this is destroyed.
 class Meeting {
  public:
   explicit Meeting(std::shared_ptr<net::ResponseSink> client) : client_(std::move(client)) {}
@@ -52,7 +66,7 @@ class Meeting {
       first = std::move(first_);
       if (!first) first_ = connection;
     }
-    // The client's exchange lasts as long as both: who revokes its right aborts it there.
+    // Keeps the client's exchange open as long as both, so that revoking its rights aborts the session.
     if (first) net::splice(first, connection, [client = client_] {});
   }
 
@@ -70,58 +84,83 @@ struct Stream {
 };
 
 void put_headers(schema::Value out, const net::Headers& headers) {
-  schema::Value list = out.array("headers");  // a name may come several times
+  schema::Value list = out.array(wire::kHeaders);  // a name may come several times
   for (const auto& [name, value] : headers) {
     schema::Value header = list.push_object();
-    header.put("name", name);
-    header.put("value", value);
+    header.put(wire::kName, name);
+    header.put(wire::kValue, value);
   }
 }
 
-void put_call(schema::Value out, const ServiceCall& call) {
-  out.put("port", call.port);
-  out.put("serverName", call.server_name);
-  out.put("ca", call.ca_pem);
-  out.put("method", call.request.method);
-  out.put("target", call.request.target);
-  put_headers(out, call.request.headers);
-  out.put("body", schema::base64_encode(call.request.body));
-  out.put("timeout", static_cast<std::int64_t>(call.timeout.count()));
-  if (call.any_certificate) out.put("anyCertificate", true);
-  if (call.certificate_pem.empty()) return;
-  out.put("certificate", call.certificate_pem);
-  out.put("key", call.key_pem);
+void put_pod(schema::Value root, const std::string& namespace_name, const std::string& name, const std::string& uid,
+             const std::string& query) {
+  root.put(wire::kNamespace, namespace_name);
+  root.put(wire::kPod, name);
+  root.put(wire::kUid, uid);
+  root.put(wire::kQuery, query);
 }
 
-void put_connect(schema::Value out, const kube::PodConnectRequest& connect) {
-  out.put("subresource", connect.subresource);
-  out.put("method", connect.method);
-  out.put("user", connect.user);
-  out.put("requestId", connect.request_id);
+void put_question(schema::Value root, const PodLogRequest& log) {
+  put_pod(root, log.namespace_name, log.pod_name, log.pod_uid, log.query);
+}
+
+void put_question(schema::Value root, const PodCall& asked) {
+  const ServiceCall& call = asked.call;
+  put_pod(root, call.pod_namespace, call.pod_name, call.pod_uid, "");
+  schema::Value out = root.object(wire::kCall);
+  out.put(wire::kPort, call.port);
+  out.put(wire::kServerName, call.server_name);
+  out.put(wire::kCa, call.ca_pem);
+  out.put(wire::kMethod, call.request.method);
+  out.put(wire::kTarget, call.request.target);
+  put_headers(out, call.request.headers);
+  out.put(wire::kBody, schema::base64_encode(call.request.body));
+  out.put(wire::kTimeout, static_cast<std::int64_t>(call.timeout.count()));
+  if (call.any_certificate) out.put(wire::kAnyCertificate, true);
+  if (!call.certificate_pem.empty()) {
+    out.put(wire::kCertificate, call.certificate_pem);
+    out.put(wire::kKey, call.key_pem);
+  }
+  if (asked.is_relayed) out.put(wire::kRelayed, true);
+}
+
+void put_question(schema::Value root, const kube::PodConnectRequest& connect) {
+  put_pod(root, connect.namespace_name, connect.pod_name, connect.pod_uid, connect.query);
+  schema::Value out = root.object(wire::kConnect);
+  out.put(wire::kSubresource, connect.subresource);
+  out.put(wire::kMethod, connect.method);
+  out.put(wire::kUser, connect.user);
+  out.put(wire::kRequestId, connect.request_id);
   put_headers(out, connect.headers);
 }
 
-void put_proxy(schema::Value out, const kube::PodProxyRequest& asked) {
-  out.put("scheme", asked.scheme);
-  out.put("port", asked.port);
-  out.put("path", asked.path);
-  out.put("prefix", asked.prefix);
-  out.put("body", schema::base64_encode(asked.body));
+void put_question(schema::Value root, const kube::PodProxyRequest& asked) {
+  put_question(root, static_cast<const kube::PodConnectRequest&>(asked));
+  schema::Value out = root.object(wire::kConnect).object(wire::kProxy);
+  out.put(wire::kScheme, asked.scheme);
+  out.put(wire::kPort, asked.port);
+  out.put(wire::kProxyPath, asked.path);
+  out.put(wire::kPrefix, asked.prefix);
+  out.put(wire::kBody, schema::base64_encode(asked.body));
 }
 
-// What the host has said, as the syncer brings it.
+void put_question(schema::Value root, const OpenApiQuestion& asked) { root.put(wire::kOpenApi, asked.path); }
+
+void put_question(schema::Value root, const kube::MetricsQuestion& asked) { asked.put(root.object(wire::kMetrics)); }
+
+// Returns the host's own headers out of those that the syncer sends.
 net::Headers host_headers(const net::Headers& headers) {
-  net::Headers said;
+  net::Headers found;
   for (const auto& [name, value] : headers)
-    if (name.starts_with(kTunnelHostHeader)) said.add(name.substr(kTunnelHostHeader.size()), value);
-  return said;
+    if (name.starts_with(wire::kHostHeader)) found.add(name.substr(wire::kHostHeader.size()), value);
+  return found;
 }
 
-// The answer's head, by the first piece.
+// Returns the headers of the client's answer, taken from the first piece.
 net::Headers head_of_answer(const net::Request& piece, bool proxied) {
   if (!proxied) return {{"Content-Type", std::string(piece.headers.get("Content-Type"))}};
   net::Headers head = kube::proxied_answer_headers(host_headers(piece.headers), false);
-  // The syncer's own answer, which is none of the pod's.
+  // The syncer answered in place of the pod.
   if (const auto type = piece.headers.get("Content-Type"); !type.empty()) head.set("Content-Type", std::string(type));
   return head;
 }
@@ -129,29 +168,14 @@ net::Headers head_of_answer(const net::Request& piece, bool proxied) {
 std::string job_json(const Job& job) {
   schema::Document document = schema::Document::object();
   schema::Value root = document.root();
-  root.put("id", job.id);
-  if (job.openapi) {
-    root.put("openapi", *job.openapi);
-    return document.to_json();
-  }
-  if (job.metrics) {
-    job.metrics->put(root.object("metrics"));
-    return document.to_json();
-  }
-  root.put("namespace", job.log.namespace_name);
-  root.put("pod", job.log.pod_name);
-  root.put("uid", job.log.pod_uid);
-  root.put("query", job.log.query);
-  if (job.call) put_call(root.object("call"), *job.call);
-  if (job.relayed) root.object("call").put("relayed", true);
-  if (job.connect) put_connect(root.object("connect"), *job.connect);
-  if (job.proxy) put_proxy(root.object("connect").object("proxy"), *job.proxy);
+  root.put(wire::kId, job.id);
+  std::visit([root](const auto& asked) { put_question(root, asked); }, job.question);
   return document.to_json();
 }
 
 std::string closed_json(const std::vector<std::string>& ids) {
   schema::Document document = schema::Document::object();
-  schema::Value list = document.root().array("closed");
+  schema::Value list = document.root().array(wire::kClosed);
   for (const std::string& id : ids) list.push(id);
   return document.to_json();
 }
@@ -171,9 +195,9 @@ std::string query_value(const net::Request& request, std::string_view key) {
   return "";
 }
 
-// The host's code as the syncer passes it on: 200 when it says none, nullopt when that is no code of an answer.
+// Returns the host's status code from a piece; 200 when absent, nullopt when it is not a code from 200 to 599.
 std::optional<int> host_code(const net::Request& request) {
-  const std::string text = query_value(request, "code");
+  const std::string text = query_value(request, wire::kCode);
   if (text.empty()) return 200;
   int code = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), code);
@@ -188,15 +212,15 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
 
   // --- the tenant's side ---
 
-  void open(Job job, const std::shared_ptr<net::ResponseSink>& client) {
+  void open(JobQuestion question, const std::shared_ptr<net::ResponseSink>& client) {
     std::string id;
     {
       const MutexLock lock(mutex);
       if (waiting.size() < kWaitingJobsMax) {
-        id = job.id = std::to_string(++last_id);
+        id = std::to_string(++last_id);
         streams[id].client = client;
-        streams[id].proxied = job.proxy != nullptr || job.relayed;
-        waiting.push_back(std::move(job));
+        streams[id].proxied = answers_with_headers(question);
+        waiting.push_back({id, std::move(question)});
       }
     }
     if (id.empty())
@@ -213,49 +237,47 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
     });
   }
 
-  // What it returns is the caller's: dropping it ends the call.
+  // The call ends when the caller drops the returned handle.
   std::shared_ptr<void> call(ServiceCall call, std::function<void(Result<net::Response>)> done) {
     const auto timeout = call.timeout;
-    PodLogRequest pod{call.pod_namespace, call.pod_name, call.pod_uid, ""};
-    Job job{"", std::move(pod), std::make_shared<const ServiceCall>(std::move(call))};
-    return ask(std::move(job), timeout, std::move(done));
+    return ask(PodCall{std::move(call)}, timeout, std::move(done));
   }
 
-  std::shared_ptr<void> ask(Job job, std::chrono::milliseconds timeout,
+  std::shared_ptr<void> ask(JobQuestion question, std::chrono::milliseconds timeout,
                             std::function<void(Result<net::Response>)> done) {
     const auto end = std::make_shared<TunnelCall>(loop, std::move(done));
-    begin(std::move(job), timeout, end);
+    begin(std::move(question), timeout, end);
     return {end.get(), [end](void*) { end->drop(); }};
   }
 
-  // On the loop, so that nothing is answered before this has returned.
-  void begin(Job job, std::chrono::milliseconds timeout, const std::shared_ptr<TunnelCall>& end) {
-    loop.post([self = shared_from_this(), job = std::move(job), end] { self->open(job, end); });
+  // Opens on the loop, so that no answer arrives before this function returns.
+  void begin(JobQuestion question, std::chrono::milliseconds timeout, const std::shared_ptr<TunnelCall>& end) {
+    loop.post([self = shared_from_this(), question = std::move(question), end]() mutable {
+      self->open(std::move(question), end);
+    });
     loop.after(timeout, [weak = std::weak_ptr(end)] {
       if (const auto late = weak.lock()) late->fail_with(fail(Reason::timeout, "context deadline exceeded").value());
     });
   }
 
   void ask_openapi(const std::string& path, std::function<void(Result<std::string>)> done) {
-    if (!syncer_is_there()) return done(fail(Reason::service_unavailable, "the syncer is not connected"));
+    if (!is_syncer_connected()) return done(fail(Reason::service_unavailable, "the syncer is not connected"));
     const auto end = std::make_shared<TunnelCall>(loop, [done = std::move(done)](Result<net::Response> answer) {
       if (!answer) return done(fail(answer.error()));
       if (answer->code != 200)
         return done(fail(Reason::service_unavailable, "the host answered " + std::to_string(answer->code)));
       done(std::move(answer->body));
     });
-    Job job;
-    job.openapi = path;
-    begin(std::move(job), std::chrono::duration_cast<std::chrono::milliseconds>(kOpenApiTimeout), end);
+    begin(OpenApiQuestion{path}, std::chrono::duration_cast<std::chrono::milliseconds>(kOpenApiTimeout), end);
   }
 
-  bool syncer_is_there() {
+  bool is_syncer_connected() {
     const MutexLock lock(mutex);
     const auto now = clock.steady_now();
     return parked || (polled_at ? now - *polled_at < kBetweenPolls : now - begun < kFirstPoll);
   }
 
-  // Answers the parked poll with all that were closed, or with the next job.
+  // Answers the parked poll with the ids of closed jobs, or with the next job.
   void hand_out() {
     std::shared_ptr<net::ResponseSink> poll;
     std::vector<std::string> ended;
@@ -299,7 +321,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
       if (found == streams.end()) return;
       post = std::move(found->second.unacknowledged);
       streams.erase(found);
-      // A log that says nothing has no piece that could be answered by 410: the syncer is told.
+      // A silent log posts no piece that could be answered by 410, so the next poll names it.
       if (std::erase_if(waiting, [&](const Job& job) { return job.id == id; }) == 0 && !post) closed.push_back(id);
     }
     if (post) answer_empty(*post, 410);
@@ -324,7 +346,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
       const MutexLock lock(mutex);
       previous = std::exchange(parked, sink);
     }
-    if (previous) answer_empty(*previous, 204);  // a restarted syncer polls anew: the newest poll counts
+    if (previous) answer_empty(*previous, 204);  // a restarted syncer polls again: the newest poll counts
     sink->on_close([weak = weak_from_this(), raw = sink.get()] {
       const auto self = weak.lock();
       if (!self) return;
@@ -334,7 +356,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
     hand_out();
   }
 
-  // A piece that cannot be passed on ends its stream: the client is not to take what came before it for all.
+  // Ends the stream of a piece that cannot be passed on, so that the client does not take what it has for the whole.
   void refuse_piece(const std::string& id, net::ResponseSink& post) {
     Stream stream;
     {
@@ -346,14 +368,14 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
     }
     if (stream.client && stream.started) stream.client->abort();
     if (stream.client && !stream.started)
-      answer_status(*stream.client, Reason::internal_error, "the syncer passed on no answer of the host; try again");
-    answer_status(post, Reason::bad_request, "code is no HTTP status from 200 to 599");
+      answer_status(*stream.client, Reason::internal_error, "the syncer sent no valid answer of the host; try again");
+    answer_status(post, Reason::bad_request, "code must be an HTTP status from 200 to 599");
   }
 
   void piece(const net::Request& request, const std::string& id, std::shared_ptr<net::ResponseSink> post) {
     std::shared_ptr<net::ResponseSink> client;
     bool first = false, proxied = false;
-    const bool end = !query_value(request, "end").empty();
+    const bool end = !query_value(request, wire::kEnd).empty();
     const std::optional<int> code = host_code(request);
     if (!code) return refuse_piece(id, *post);
     {
@@ -369,7 +391,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
     if (first) {
       net::Headers head = head_of_answer(request, proxied);
       if (end) {
-        if (proxied && head.get("Content-Type") == kCallFailed)
+        if (proxied && head.get("Content-Type") == wire::kCallFailed)
           answer_unreached(*client, request.body);
         else
           client->respond(*code, std::move(head), request.body);
@@ -379,7 +401,7 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
     }
     if (!request.body.empty()) client->write(std::make_shared<const std::string>(request.body));
     if (end) {
-      if (query_value(request, "end") == "broken")
+      if (query_value(request, wire::kEnd) == wire::kEndBroken)
         client->abort();
       else
         client->end();
@@ -394,10 +416,10 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
     if (post)
       answer_empty(*post, 410);
     else if (client->backlog() == 0)
-      client_drained(id);  // drained between the look and the note
+      client_drained(id);  // drained before this post was stored
   }
 
-  // The host has said 101: so does the client hear, and the syncer.
+  // The host answered 101: answers 101 to the client and to the syncer, and joins their connections.
   void meet(const net::Request& request, const std::string& id, const std::shared_ptr<net::ResponseSink>& syncer) {
     Stream stream;
     {
@@ -412,25 +434,26 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
     auto* to_client = net::upgradable(*stream.client);
     auto* to_syncer = net::upgradable(*syncer);
     const net::Headers brought = host_headers(request.headers);
-    const net::Headers said =
+    const net::Headers answered =
         stream.proxied ? kube::proxied_answer_headers(brought, true) : kube::allowed_upgraded_headers(brought);
-    if (!to_client || !to_syncer || !kube::asks_for_upgrade(said)) {
-      answer_status(*stream.client, Reason::internal_error, "the syncer passed on no answer of the host; try again");
-      return answer_status(*syncer, Reason::bad_request, "this is no upgrade that a client could be told of");
+    if (!to_client || !to_syncer || !kube::asks_for_upgrade(answered)) {
+      answer_status(*stream.client, Reason::internal_error, "the syncer sent no valid answer of the host; try again");
+      return answer_status(*syncer, Reason::bad_request,
+                           "the host's answer has no upgrade that can be passed on to a client");
     }
     const auto meeting = std::make_shared<Meeting>(stream.client);
     const auto come = [meeting](const std::shared_ptr<net::Duplex>& connection) { meeting->come(connection); };
-    to_client->upgrade(said, come);
-    to_syncer->upgrade({{"Connection", "Upgrade"}, {"Upgrade", std::string(kTunnelProtocol)}}, come);
+    to_client->upgrade(answered, come);
+    to_syncer->upgrade({{"Connection", "Upgrade"}, {"Upgrade", std::string(wire::kProtocol)}}, come);
   }
 
   void serve(const net::Request& request, std::shared_ptr<net::ResponseSink> sink) {
-    const std::string_view rest = request.path().substr(kTunnelPath.size());
+    const std::string_view rest = request.path().substr(wire::kPath.size());
     if (rest.empty() && request.method == "GET") return poll(sink);
     if (rest.starts_with("/") && request.method == "GET") return meet(request, std::string(rest.substr(1)), sink);
     if (rest.starts_with("/") && request.method == "POST")
       return piece(request, std::string(rest.substr(1)), std::move(sink));
-    answer_status(*sink, Reason::method_not_allowed, "the tunnel knows GET for jobs and POST for their answers");
+    answer_status(*sink, Reason::method_not_allowed, "the tunnel accepts GET for jobs and POST for their answers");
   }
 
   net::Loop& loop;
@@ -438,8 +461,8 @@ struct Tunnel::Impl : std::enable_shared_from_this<Tunnel::Impl> {
   const SteadyTime begun;
   Mutex mutex;
   std::uint64_t last_id SUBLET_GUARDED_BY(mutex) = 0;
-  std::deque<Job> waiting SUBLET_GUARDED_BY(mutex);          // no poll has taken them yet
-  std::vector<std::string> closed SUBLET_GUARDED_BY(mutex);  // ids that a syncer works on, and nobody waits for
+  std::deque<Job> waiting SUBLET_GUARDED_BY(mutex);          // not yet taken by a poll
+  std::vector<std::string> closed SUBLET_GUARDED_BY(mutex);  // ids that a syncer works on and whose clients have left
   std::map<std::string, Stream> streams SUBLET_GUARDED_BY(mutex);
   std::shared_ptr<net::ResponseSink> parked SUBLET_GUARDED_BY(mutex);  // the syncer's poll
   std::optional<SteadyTime> polled_at SUBLET_GUARDED_BY(mutex);        // when the last one was given a job
@@ -450,19 +473,14 @@ Tunnel::~Tunnel() = default;
 
 PodLogs Tunnel::pod_logs() {
   return [impl = impl_](const PodLogRequest& request, const std::shared_ptr<net::ResponseSink>& sink) {
-    impl->open({"", request}, sink);
+    impl->open(request, sink);
   };
 }
 
 kube::PodConnections Tunnel::pod_connections() {
   return [impl = impl_](const kube::PodConnectRequest& request, const std::shared_ptr<net::ResponseSink>& sink) {
-    PodLogRequest pod{request.namespace_name, request.pod_name, request.pod_uid, request.query};
-    Job job{"", std::move(pod)};
-    if (const auto* proxy = kube::as_proxy(request))
-      job.connect = job.proxy = std::make_shared<const kube::PodProxyRequest>(*proxy);
-    else
-      job.connect = std::make_shared<const kube::PodConnectRequest>(request);
-    impl->open(std::move(job), sink);
+    const auto* proxy = kube::as_proxy(request);
+    impl->open(proxy ? JobQuestion(*proxy) : JobQuestion(request), sink);
   };
 }
 
@@ -474,20 +492,17 @@ HostOpenApi Tunnel::host_openapi() {
 
 kube::MetricsSource Tunnel::metrics() {
   return [impl = impl_](const kube::MetricsQuestion& question, const std::shared_ptr<net::ResponseSink>& sink) {
-    Job job;
-    job.metrics = std::make_shared<const kube::MetricsQuestion>(question);
-    impl->open(std::move(job), sink);
+    impl->open(question, sink);
   };
 }
 
 MetricsCheck Tunnel::metrics_check() {
   return [impl = impl_](std::function<void(std::optional<bool>)> done) {
-    Job job;
-    job.metrics = std::make_shared<const kube::MetricsQuestion>();
-    return impl->ask(std::move(job), kSyncerTimeout, [done = std::move(done)](const Result<net::Response>& answer) {
-      const int code = answer ? answer->code : 0;
-      done(code == 200 ? std::optional(true) : code == 404 ? std::optional(false) : std::nullopt);
-    });
+    return impl->ask(kube::MetricsQuestion(), kSyncerTimeout,
+                     [done = std::move(done)](const Result<net::Response>& answer) {
+                       const int code = answer ? answer->code : 0;
+                       done(code == 200 ? std::optional(true) : code == 404 ? std::optional(false) : std::nullopt);
+                     });
   };
 }
 
@@ -499,19 +514,15 @@ ServiceCaller Tunnel::service_calls() {
 
 ServiceRelay Tunnel::service_relay() {
   return [impl = impl_](ServiceCall call, const std::shared_ptr<net::ResponseSink>& sink) {
-    PodLogRequest pod{call.pod_namespace, call.pod_name, call.pod_uid, ""};
-    Job job{"", std::move(pod)};
-    job.call = std::make_shared<const ServiceCall>(std::move(call));
-    job.relayed = true;
-    impl->open(std::move(job), sink);
+    impl->open(PodCall{.call = std::move(call), .is_relayed = true}, sink);
   };
 }
 
 net::Handler Tunnel::wrap(net::Handler inner) {
   return [impl = impl_, inner = std::move(inner)](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
-    // For everybody else it is a path like any that does not exist: rights first, then 404.
+    // For every other peer the path does not exist: authorization, then 404.
     const bool ours =
-        request.peer.kind == net::PeerIdentity::Kind::unix_socket && request.path().starts_with(kTunnelPath);
+        request.peer.kind == net::PeerIdentity::Kind::unix_socket && request.path().starts_with(wire::kPath);
     if (!ours) return inner(std::move(request), std::move(sink));
     if (!request.body_follows) return impl->serve(request, std::move(sink));
     const auto waiting = std::make_shared<net::Request>(std::move(request));

@@ -1,10 +1,12 @@
 #include "apiserver/tunnel_call.h"
 
+#include "sublet/kube/tunnel_wire.h"
+
 namespace sublet::apiserver {
 
 void TunnelCall::respond(int code, net::Headers headers, std::string body) {
   net::Response response{code, std::move(headers), std::move(body)};
-  if (response.headers.get("Content-Type") == kCallFailed)
+  if (response.headers.get("Content-Type") == kube::tunnel::kCallFailed)
     return finish(fail(Reason::service_unavailable, std::move(response.body)));
   finish(std::move(response));
 }

@@ -1,5 +1,5 @@
-// TunnelCall: the client's end of a ServiceCall that goes through the tunnel: takes the answer that the syncer brings
-// for a stream of a log, and hands it over whole, once. Internal to tunnel.cpp.
+// TunnelCall: the client's end of a ServiceCall through the tunnel: collects the pieces of the answer and passes the
+// whole answer on, once. Internal to tunnel.cpp.
 //
 // Threads: any.
 #pragma once
@@ -13,9 +13,6 @@
 #include "sublet/net/http.h"
 
 namespace sublet::apiserver {
-
-/// Content type of an answer that says why there is none.
-inline constexpr std::string_view kCallFailed = "application/vnd.sublet.call-failed";
 
 class TunnelCall final : public net::ResponseSink {
  public:
@@ -33,7 +30,7 @@ class TunnelCall final : public net::ResponseSink {
   void on_drain(std::function<void()>) override {}
   const std::shared_ptr<net::Courier>& courier() const override { return courier_; }
 
-  /// Nobody waits any more; the tunnel hears of it.
+  /// Abandons the call and notifies the tunnel.
   void drop();
   void fail_with(Status why);
 

@@ -45,7 +45,7 @@ struct World {
                              std::to_string(place),
                          store::Put{binding(place)}});
     (void)store->commit(std::move(txn));
-    authorizer = std::make_unique<Authorizer>(*store, std::vector<HouseRights>());
+    authorizer = std::make_unique<Authorizer>(*store, std::vector<ComponentRights>());
   }
   std::unique_ptr<store::Store> store;
   std::unique_ptr<Authorizer> authorizer;

@@ -11,6 +11,7 @@
 #include "cli/steps.h"
 #include "cli/systemd.h"
 #include "sublet/base/nearest.h"
+#include "sublet/cluster/plan.h"
 #include "sublet/schema/registry.h"
 
 namespace sublet::cli {
@@ -62,8 +63,9 @@ void declare_create(CLI::App& app, Parsed& parsed) {
       ->check(kTimeouts);
   command->add_option("--quota-objects", options.quota_objects, "how many objects it may store; 0: no limit (default)")
       ->check(kObjectCounts);
-  command->add_option("--quota-bytes", options.quota_bytes,
-                      "how much they may take, e.g. 500Mi; 0: no limit (default: 2Gi)");
+  command->add_option(
+      "--quota-bytes", options.quota_bytes,
+      std::string("how much they may take, e.g. 500Mi; 0: no limit (default: ") + cluster::kDefaultQuotaBytes + ")");
   command->add_option("--pod-address", options.pod_address,
                       "address of this machine that the host's pods reach: by it they have their API server and DNS");
   command->add_option("--pod-listen", options.pod_listen,

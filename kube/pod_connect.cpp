@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sublet/base/text.h"
+#include "sublet/kube/query_flag.h"
 #include "sublet/kube/websocket_protocols.h"
 #include "sublet/net/header_words.h"
 
@@ -17,6 +18,7 @@ constexpr std::string_view kExec[] = {"command", "container", "stderr", "stdin",
 constexpr std::string_view kAttach[] = {"container", "stderr", "stdin", "stdout", "tty"};
 constexpr std::string_view kPortForward[] = {"ports"};
 constexpr std::string_view kLists[] = {"command", "ports"};
+constexpr std::string_view kFlags[] = {"stderr", "stdin", "stdout", "tty"};
 
 struct ConnectParameters {
   std::string_view subresource;
@@ -75,7 +77,10 @@ std::string allowed_connect_query(std::string_view subresource, std::string_view
     const bool repeats = std::ranges::find(kLists, key) != std::end(kLists);
     if (std::ranges::find(row->parameters, key) == row->parameters.end()) continue;
     if ((key == "container" && value.empty()) || (!said.insert(key).second && !repeats)) continue;
-    allowed.append(allowed.empty() ? "" : "&").append(key).append("=").append(net::percent_encode(value));
+    const bool is_flag = std::ranges::find(kFlags, key) != std::end(kFlags);
+    if (is_flag && !query_flag(value)) continue;
+    allowed.append(allowed.empty() ? "" : "&").append(key).append("=");
+    allowed += is_flag ? "true" : net::percent_encode(value);
   }
   return allowed;
 }

@@ -12,12 +12,12 @@ TEST(PodConnect, OfTheQueryOnlyWhatTheSubresourceKnowsCrosses) {
       "command=sh&command=-c&command=a%26b&container=c&stdin=true&stdout=1&stderr=true&tty=false&ports=80&x=y&"
       "insecureSkipTLSVerifyBackend=true&path=%2Fetc";
   EXPECT_EQ(allowed_connect_query("exec", query),
-            "command=sh&command=-c&command=a%26b&container=c&stdin=true&stdout=1&stderr=true&tty=false");
-  EXPECT_EQ(allowed_connect_query("attach", query), "container=c&stdin=true&stdout=1&stderr=true&tty=false");
+            "command=sh&command=-c&command=a%26b&container=c&stdin=true&stdout=true&stderr=true");
+  EXPECT_EQ(allowed_connect_query("attach", query), "container=c&stdin=true&stdout=true&stderr=true");
   EXPECT_EQ(allowed_connect_query("portforward", query), "ports=80");
   EXPECT_EQ(allowed_connect_query("exec",
                                   "container=&container=mine&container=injected&command=a&command=&tty=1&tty=0&stdin="),
-            "container=mine&command=a&command=&tty=1&stdin=")
+            "container=mine&command=a&command=&tty=true&stdin=true")
       << "the host reads the first, and with an empty one chooses itself";
   EXPECT_EQ(allowed_connect_query("proxy", query), "");
   EXPECT_EQ(allowed_connect_query("", query), "");

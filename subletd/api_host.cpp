@@ -11,7 +11,6 @@
 #include "sublet/base/log.h"
 #include "sublet/base/status_json.h"
 #include "sublet/cluster/certificates.h"
-#include "sublet/cluster/plan.h"
 #include "sublet/kube/kubeconfig.h"
 #include "sublet/store/sqlite_log.h"
 #include "subletd/lockdown.h"
@@ -66,9 +65,14 @@ Outcome check_strangers(const ApiHostConfig& config) {
 }
 
 std::vector<std::string> certificate_names(const std::string& host, const std::vector<std::string>& extra) {
-  std::vector<std::string> names = {
-      "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
-      "127.0.0.1", "::1",        "10.96.0.1"};
+  std::vector<std::string> names = {"localhost",
+                                    "kubernetes",
+                                    "kubernetes.default",
+                                    "kubernetes.default.svc",
+                                    "kubernetes.default.svc.cluster.local",
+                                    "127.0.0.1",
+                                    "::1",
+                                    std::string(apiserver::kDefaultServiceAddress)};
   const bool any = host == "0.0.0.0" || host == "::" || host.empty();
   if (!any && std::find(names.begin(), names.end(), host) == names.end()) names.push_back(host);
   for (const auto& name : extra)
@@ -211,7 +215,7 @@ Outcome ApiHost::open_store() {
   return {};
 }
 
-// The port is known only after listening, and clients may come at once: until the server stands they get 503.
+// The port is known only after listening, and clients may come at once: until the server runs they get 503.
 Outcome ApiHost::listen() {
   auto context = certificates_->tls();
   if (!context) return fail(context.error());
@@ -242,7 +246,7 @@ void ApiHost::serve(net::Request request, std::shared_ptr<net::ResponseSink> sin
     const Status refused = fail(Reason::unauthorized, "Unauthorized").value();
     return sink->respond(401, {{"Content-Type", "application/json"}}, status_json(refused));
   }
-  // Whoever may open the socket may also write the files.
+  // Users that may open the socket may also write the files.
   if (request.peer.kind == net::PeerIdentity::Kind::unix_socket && request.method == "POST" &&
       request.path() == cluster::kRereadCertificates)
     return reread_for(std::move(sink));
@@ -356,7 +360,7 @@ Outcome ApiHost::start_server() {
   handler_ = server_->handler();
   if (tunnel_) handler_ = config_.server.last_writers->wrap(tunnel_->wrap(std::move(handler_)));
   serving_ = true;
-  // Only now: a syncer that came earlier would be told to wait a second.
+  // Only now: an earlier syncer would get 503 and wait a second.
   if (config_.bound_socket) return http_->listen_unix(std::move(*config_.bound_socket), config_.unix_socket);
   return config_.unix_socket.empty() ? Outcome() : http_->listen_unix(config_.unix_socket);
 }

@@ -15,6 +15,7 @@
 #include "sublet/apiserver/server.h"
 #include "sublet/apiserver/tunnel.h"
 #include "sublet/base/descriptor.h"
+#include "sublet/cluster/plan.h"
 #include "sublet/controllers/controllers.h"
 #include "sublet/net/http_server.h"
 #include "sublet/net/loop.h"
@@ -35,24 +36,27 @@ struct ApiHostConfig {
   std::shared_ptr<Descriptor> bound_socket;  // that one, bound already: where it lies may be out of reach by then
   std::string admin_kubeconfig;              // file to write; empty: none
   std::string context_name = "sublet";
-  std::string pod_listen;                     // a second address for the same port; empty: none
-  std::string advertise_address;              // where pods reach it; empty: where it listens
-  std::string service_address;                // of the Service `kubernetes`; empty: the first of the range
-  std::string dns_kubeconfig;                 // file to write the DNS server's access to; empty: none
-  std::string controllers_kubeconfig;         // the same for upstream's controllers
-  std::vector<std::string> extra_names;       // further names of the server's certificate
-  std::string durability = "FULL";            // for the power-cut test only
-  int compaction_seconds = 300;               // history is kept at least this long
-  int quota_objects = 0;                      // of the store; 0: no limit
-  std::string quota_bytes = "2Gi";            // a quantity; "0": no limit
-  std::string outbound_allow, outbound_deny;  // ranges of addresses that webhooks may have, or not
-  std::string authentication_config;          // file of issuers of tokens; empty: none. confine_api_host() reads it
-  std::string authentication_text;            // what it says
-  std::string controllers = "builtin";        // or upstream, none: who runs workloads
-  std::string also_served;                    // built-in group versions beside the default ones, with commas between
+  std::string pod_listen;                // a second address for the same port; empty: none
+  std::string advertise_address;         // where pods reach it; empty: where it listens
+  std::string service_address;           // of the Service `kubernetes`; empty: the first of the range
+  std::string dns_kubeconfig;            // file to write the DNS server's access to; empty: none
+  std::string controllers_kubeconfig;    // the same for upstream's controllers
+  std::vector<std::string> extra_names;  // further names of the server's certificate
+  std::string durability = "FULL";       // for the power-cut test only
+  /// How long history is kept at least.
+  int compaction_seconds = static_cast<int>(store::StoreOptions().compact_interval.count());
+  int quota_objects = 0;                                  // of the store; 0: no limit
+  std::string quota_bytes = cluster::kDefaultQuotaBytes;  // a quantity; "0": no limit
+  std::string outbound_allow, outbound_deny;              // ranges of addresses that webhooks may have, or not
+  std::string authentication_config;    // file of issuers of tokens; empty: none. confine_api_host() reads it
+  std::string authentication_text;      // what it says
+  std::string controllers = "builtin";  // or upstream, none: who runs workloads
+  std::string also_served;              // built-in group versions beside the default ones, with commas between
   bool calls_out = false;  // whether it may connect to others (webhooks at URLs); else the kernel refuses that
-  // Of peers that have not shown who they are: net::StrangerLimits.
-  int strangers = 1024, strangers_per_address = 1024, stranger_kib = 16 * 1024;
+  // Limits of peers that are not authenticated yet: net::StrangerLimits.
+  int strangers = static_cast<int>(net::StrangerLimits().connections_max);
+  int strangers_per_address = static_cast<int>(net::StrangerLimits().connections_per_address_max);
+  int stranger_kib = static_cast<int>(net::StrangerLimits().bytes_max / 1024);
   apiserver::ServerOptions server;        // keys and addresses are filled in by open(), logs by the tunnel when empty
   apiserver::MetricsCheck check_metrics;  // whether server.metrics measures; both are the tunnel's when empty
   /// Called when the server answers in-process, before the admin kubeconfig is written (which tells others that all is

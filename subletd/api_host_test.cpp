@@ -88,7 +88,7 @@ TEST_F(ApiHostTest, PodsHaveAnAddressOfTheirOwnToIt) {
   config_.service_address = "10.96.3.4";
   config_.dns_kubeconfig = config_.data_dir + "/dns/dns.kubeconfig";
   config_.unix_socket = folder_ + "/api.sock";
-  config_.server.house_rights.push_back(
+  config_.server.component_rights.push_back(
       {kDnsUser, R"([{"apiGroups":[""],"resources":["services"],"verbs":["list","watch"]}])"});
   const auto host = open();
   ASSERT_TRUE(host);

@@ -35,7 +35,7 @@ class ApiServerRole final : public RoleProgram {
           "its keys; leave the flag out, or use a `subletd apiserver` without --virtual-cluster");
     if (!folder_.empty())
       if (auto taken = take_virtual_cluster(); !taken) return taken;
-    if (!config_.unix_socket.empty() && config_.server.house_rights.empty()) serve_a_syncer({});
+    if (!config_.unix_socket.empty() && config_.server.component_rights.empty()) serve_a_syncer({});
     if (config_.compaction_seconds < 1)
       return bad_request("--compaction-interval " + std::to_string(config_.compaction_seconds) +
                          ": must be at least 1 second");
@@ -79,7 +79,7 @@ class ApiServerRole final : public RoleProgram {
     config_.advertise_address = cluster.pod_access.address;
     config_.service_address = cluster.pod_access.service_address;
     config_.dns_kubeconfig = cluster.dns_kubeconfig_path();
-    config_.server.house_rights.push_back(
+    config_.server.component_rights.push_back(
         {kDnsUser, R"([{"apiGroups":[""],"resources":["services","namespaces"],"verbs":["list","watch"]},)"
                    R"({"apiGroups":["discovery.k8s.io"],"resources":["endpointslices"],"verbs":["list","watch"]}])"});
   }
@@ -88,7 +88,7 @@ class ApiServerRole final : public RoleProgram {
   void serve_a_syncer(const syncer::TranslateContext& context) {
     config_.server.runtime_classes_of_host = true;
     config_.server.service_addresses_of_host = syncer::config_of(context).services_to_host;
-    config_.server.house_rights.push_back({config_.server.unix_socket_user, syncer::tenant_rights(context)});
+    config_.server.component_rights.push_back({config_.server.unix_socket_user, syncer::tenant_rights(context)});
   }
 
   std::string folder_;

@@ -33,8 +33,8 @@ Result<kube::ClusterAccess> wait_for_access(const std::string& path) {
   return kube::load_kubeconfig(path);
 }
 
-// The API server makes a certificate anew well before it ends. Whoever runs this begins it anew, which then shows the
-// new one; that takes less than resolvers wait before they ask again.
+// The API server renews the certificate well before it expires. The supervisor restarts this process, which then shows
+// the new one; that takes less than resolvers wait before they ask again.
 void watch_access(net::Loop& loop, std::string path, std::string certificate) {
   loop.after(kLookForAccess, [&loop, path = std::move(path), certificate = std::move(certificate)]() mutable {
     const auto access = kube::load_kubeconfig(path);

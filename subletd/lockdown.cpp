@@ -287,7 +287,7 @@ constexpr int kAllowed[] = {
 
 constexpr int kOutward[] = {SYS_socket, SYS_connect, SYS_sendto, SYS_sendmsg, SYS_sendmmsg, SYS_bind, SYS_recvmmsg};
 
-// Worth an answer of its own: EPERM, so that nobody takes another way.
+// Refused with EPERM instead of ENOSYS, so that libraries do not fall back to another call.
 constexpr int kForbidden[] = {
     SYS_execve,  SYS_execveat, SYS_ptrace,     SYS_process_vm_readv, SYS_process_vm_writev, SYS_socket,
     SYS_connect, SYS_bind,     SYS_listen,     SYS_sendmsg,          SYS_unshare,           SYS_setns,
@@ -295,33 +295,33 @@ constexpr int kForbidden[] = {
 
 // What neither a supervisor nor what it starts has a use for. All else is left to these, of which upstream's controller
 // manager has no list of its own.
-constexpr int kNobodys[] = {SYS_ptrace,
-                            SYS_process_vm_readv,
-                            SYS_process_vm_writev,
-                            SYS_pidfd_getfd,
-                            SYS_unshare,
-                            SYS_setns,
-                            SYS_mount,
-                            SYS_umount2,
-                            SYS_pivot_root,
-                            SYS_chroot,
-                            SYS_open_by_handle_at,
-                            SYS_bpf,
-                            SYS_perf_event_open,
-                            SYS_userfaultfd,
-                            SYS_io_uring_setup,
-                            SYS_keyctl,
-                            SYS_add_key,
-                            SYS_request_key,
-                            SYS_init_module,
-                            SYS_finit_module,
-                            SYS_delete_module,
-                            SYS_kexec_load,
-                            SYS_reboot,
-                            SYS_setuid,
-                            SYS_setgid,
-                            SYS_setresuid,
-                            SYS_setresgid};
+constexpr int kAlwaysRefused[] = {SYS_ptrace,
+                                  SYS_process_vm_readv,
+                                  SYS_process_vm_writev,
+                                  SYS_pidfd_getfd,
+                                  SYS_unshare,
+                                  SYS_setns,
+                                  SYS_mount,
+                                  SYS_umount2,
+                                  SYS_pivot_root,
+                                  SYS_chroot,
+                                  SYS_open_by_handle_at,
+                                  SYS_bpf,
+                                  SYS_perf_event_open,
+                                  SYS_userfaultfd,
+                                  SYS_io_uring_setup,
+                                  SYS_keyctl,
+                                  SYS_add_key,
+                                  SYS_request_key,
+                                  SYS_init_module,
+                                  SYS_finit_module,
+                                  SYS_delete_module,
+                                  SYS_kexec_load,
+                                  SYS_reboot,
+                                  SYS_setuid,
+                                  SYS_setgid,
+                                  SYS_setresuid,
+                                  SYS_setresgid};
 
 /// A filter under construction: instructions in order, each test complete in itself.
 class Filter {
@@ -404,7 +404,7 @@ Filter filter_of(Outward outward) {
 
 Filter filter_with_children() {
   Filter filter;
-  for (const int call : kNobodys) filter.refuse(call, EPERM);
+  for (const int call : kAlwaysRefused) filter.refuse(call, EPERM);
   filter.answer(SECCOMP_RET_ALLOW);
   return filter;
 }
@@ -423,7 +423,7 @@ Walls install(Filter filter) {
 
 // Daemons -------------------------------------------------------------------------------------------------------------
 
-// A sanitizer's build is confined when it is told to be: what it then cannot do (report leaks) is given up.
+// A sanitizer's build is confined on request: what it then cannot do (report leaks) is given up.
 bool stays_open() { return kSanitized && std::getenv("SUBLET_CONFINE_SANITIZED") == nullptr; }
 
 void tell(const char* event, const Walls& walls) {

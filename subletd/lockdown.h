@@ -3,7 +3,7 @@
 // Two steps. confine() comes before the first thread: the environment goes, no program that is started gains rights, no
 // core dump and no ptrace by others of our user, and by Landlock the files are those that are named, and so are the TCP
 // ports. drop_calls() comes when all is open: by seccomp every thread has only the system calls of its work left; all
-// others fail (never kill), fork, exec and ptrace among them. What the kernel does not know is left out and told.
+// others fail (never kill), fork, exec and ptrace among them. What the kernel does not support is left out and logged.
 // A sanitizer's build needs calls of its own: its daemons say so and stay open (kSanitized).
 // Threads: one.
 #pragma once
@@ -51,7 +51,7 @@ void confine_parent(const Confinement& confinement);
 /// user's session. Blanks the rest where it lies. Before the first thread.
 void forget_environment();
 
-/// What starting this program anew takes: itself, and the folders of its libraries, which an upgrade puts others into.
+/// Files for starting this program again: itself, and the folders of its libraries, which an upgrade changes.
 /// For Confinement::executable.
 std::vector<std::string> this_program();
 

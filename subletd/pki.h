@@ -2,13 +2,13 @@
 //
 // Files: ca.crt, ca.key, apiserver.crt/.key, admin.crt/.key, front-proxy-ca.crt/.key, front-proxy.crt/.key, sa.key,
 // administrators, and one pair each that load_or_make_client() was asked for. The front proxy has a CA of its own,
-// which lets nobody in here: who has its certificate says to other servers who somebody is. The CA and the
+// which grants no access here: the holder of its certificate names users to other servers. The CA and the
 // service-account key stay for ever, unless somebody renames sa.key to sa-ANYTHING.key: then a new one is made at the
 // next start, and tokens of the old one are good as long as that file is there. The two leaf certificates (90 and 30
-// days) are made anew in the last third of their life, or when the server's names changed, or when they are not there.
+// days) are renewed in the last third of their life, when the server's names changed, or when they are missing.
 //
 // `administrators` has a line "DIGEST END" for each administrator's certificate that was made and has not ended. One
-// that is not in it is refused, whoever signed it: who takes the file away (cluster::forget_certificates()) revokes all
+// that is not in it is refused, whichever CA signed it: removing the file (cluster::forget_certificates()) revokes all
 // but the one that is made next.
 #pragma once
 

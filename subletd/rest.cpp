@@ -20,7 +20,7 @@ constexpr nanoseconds kAlmostNothing = std::chrono::milliseconds(10);
 /// Less than this since memory was last given back has not touched enough to do it again.
 constexpr nanoseconds kWorked = std::chrono::milliseconds(20);
 
-// The segments of one loaded file that nobody writes. One with relocations is writable in its header, and stays.
+// The read-only segments of one loaded file. One with relocations is writable in its header, and stays.
 int unmap_read_only(dl_phdr_info* object, std::size_t /*size*/, void* /*data*/) {
   if (object->dlpi_phnum == 0) return 0;
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));

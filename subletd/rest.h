@@ -35,7 +35,7 @@ inline constexpr std::chrono::seconds kRestPeriod{15};
 std::chrono::nanoseconds processor_time();
 
 /// Free memory of malloc goes to the kernel, and pages of the program and its libraries that can be read again from
-/// their files are unmapped; whoever needs one takes it from the page cache (about 0.2 ms for the first request).
+/// their files are unmapped; the next use takes it from the page cache (about 0.2 ms for the first request).
 void give_memory_back();
 
 }  // namespace sublet::subletd

@@ -47,7 +47,7 @@ void confine_supervisor(const std::string& folder, const std::string& controller
 }
 
 /// One supervisor a folder, and the lock by which commands tell that one runs. `sublet create` hands it over as a
-/// descriptor; whoever else starts this (a container, a service manager) leaves it to be taken here. It stays open
+/// descriptor; otherwise (a container, a service manager) it is acquired here. It stays open
 /// across exec: free when the last of the children has ended.
 Outcome take_folder(const std::string& folder) {
   const std::string path = cluster::VirtualCluster::daemon_lock_path_in(folder);
@@ -105,7 +105,7 @@ class RunRole final : public RoleProgram {
     if (!context) return fail(context.error());
     const patches::SyncConfig& config = syncer::config_of(*context);
     log::set_encoding(config.log_encoding);
-    // Whoever waits in `sublet create` hears at once that the program is not there.
+    // `sublet create` learns at once that the program is missing.
     std::string controller_manager;
     if (config.controllers == "upstream") {
       auto program = find_controller_manager();

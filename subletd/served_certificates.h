@@ -29,7 +29,7 @@ class ServedCertificates {
     bool server = false, admin = false;
     bool revoked = false;  // who was taken before is not any more
   };
-  /// What ends soon, or is not there any more, is made anew. An error leaves all as it was.
+  /// Renews certificates that expire soon, and makes those that are missing. On errors nothing changes.
   Result<Changes> reread();
 
  private:

@@ -95,7 +95,7 @@ class Supervisor {
   }
 
  private:
-  // SIGCHLD also stands for "a restart is due". Sleeps without a limit while nothing is due.
+  // SIGCHLD also means that a restart is due. Sleeps without a limit while nothing is due.
   int wait_for_signal() {
     std::optional<steady_clock::time_point> due;
     for (const Child& child : children_)

@@ -84,7 +84,7 @@ class SyncerRole final : public RoleProgram {
     if (auto learnt = syncer::learn_served_kinds(host, *context); !learnt) return learnt;
     syncer::SyncerOptions options;
     options.context = *context;
-    options.kinds_changed = request_stop;  // begun anew by whoever runs it
+    options.kinds_changed = request_stop;  // the supervisor restarts it
     net::HttpClientOptions streams;
     streams.connections_max = syncer::kGatewayStreamsMax + kAnswersBesideStreams;
     auto host_streams = kube::connect(loop.loop(), *access, streams);

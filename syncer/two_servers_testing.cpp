@@ -56,7 +56,7 @@ apiserver::ServerOptions tenant_options(const TranslateContext& context) {
   options.unix_socket_user = kSyncerUser;
   options.kinds = with_groups();
   options.service_addresses_of_host = true;
-  options.house_rights.push_back({kSyncerUser, tenant_rights(context)});
+  options.component_rights.push_back({kSyncerUser, tenant_rights(context)});
   for (const MirroredKind& kind : mirrored_kinds(context))
     options.mirrored_from_host.push_back(
         {kind.resource.group, kind.resource.resource, std::string(kLabelFromHost), kind.next_step});
@@ -190,7 +190,7 @@ Cluster::Cluster(const char* name, Clock& clock, std::function<void()> on_change
   store_ = store::Store::open(store::make_memory_log()).value();
   options.service_account_key_pem = net::make_key().value();
   options.bootstrap_rights = false;  // who asks is of system:masters, or has the house's rights
-  if (!options.house_rights.empty()) syncer_ = the_syncer();
+  if (!options.component_rights.empty()) syncer_ = the_syncer();
   server_ = std::make_unique<apiserver::Server>(*store_, loop_.loop(), std::move(options), clock);
   EXPECT_TRUE(server_->start());
   client_ = std::make_unique<kube::Client>(net::make_in_process_transport(server_->handler(), member("test")));

@@ -60,7 +60,7 @@ void AdmissionHooks::take(const std::vector<store::EventPtr>& events) {
   for (const auto& event : events) note(event->object, event->type == store::Event::Type::deleted);
 }
 
-// What is read at the start may be older than what the watch has told meanwhile.
+// The objects read at the start may be older than the events that the watch brought meanwhile.
 void AdmissionHooks::note(const store::ObjectPtr& object, bool deleted) {
   const auto found = entries_.find(object->key);
   if (found != entries_.end() && found->second.object->revision > object->revision) return;

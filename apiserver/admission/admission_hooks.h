@@ -1,9 +1,8 @@
-// AdmissionHooks: the webhooks and policies of one server, compiled, as of the last commit.
+// AdmissionHooks: the compiled webhooks and policies of one server, as of the last commit.
 //
-// It follows the store on the commit thread, where it only notes what has changed; who asks next compiles it, once,
-// and of policies only those that are bound.
-// While nothing is configured, asking costs one load.
-// Lifecycle: construct over an open store; stop() before the store goes. Threads: any.
+// It follows the store on the commit thread, where it only records what changed; the next use compiles it, once, and of
+// the policies only those that are bound. While nothing is configured, a look-up costs one load.
+// Lifecycle: construct over an open store; stop() before the store closes. Threads: any.
 #pragma once
 
 #include <atomic>
@@ -62,14 +61,14 @@ class AdmissionHooks {
   std::atomic<bool> any_{false};
   mutable Mutex mutex_;
   mutable Entries entries_ SUBLET_GUARDED_BY(mutex_);                      // by key: so by kind, then by name
-  mutable std::shared_ptr<const HookSet> set_ SUBLET_GUARDED_BY(mutex_);   // null: to be made anew
+  mutable std::shared_ptr<const HookSet> set_ SUBLET_GUARDED_BY(mutex_);   // null: must be rebuilt
   std::map<std::string, store::Revision> gone_ SUBLET_GUARDED_BY(mutex_);  // while what was there is still being read
   bool loaded_ SUBLET_GUARDED_BY(mutex_) = false;
   std::vector<std::unique_ptr<store::Subscription>> following_;
 };
 
-/// Null: nothing is configured, or nobody is asked about this: a configuration of admission itself, each write of which
-/// makes the set anew for whoever asks next (or nobody asks: tests of a strategy).
+/// Null: nothing is configured, or the object is a configuration of admission itself, which hooks do not see (each
+/// write of one makes the set be rebuilt). Also null in tests of a strategy.
 std::shared_ptr<const HookSet> current_hooks(const WriteContext& context);
 
 }  // namespace sublet::apiserver

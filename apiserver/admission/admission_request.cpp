@@ -108,7 +108,7 @@ AdmissionRequest::AdmissionRequest(const Attempt& attempt)
       operation_(operation_of(attempt.verb)),
       name_(attempt.context.request_name),
       namespace_(attempt.context.namespace_name) {
-  // A name that the server makes up is nobody's to look at yet.
+  // A name that the server generates is not visible yet.
   if (name_.empty() && attempt.verb != WriteVerb::remove) {
     const Value meta = attempt.object["metadata"];
     if (meta["generateName"].text().empty()) name_ = meta["name"].text();
@@ -168,7 +168,7 @@ Document AdmissionRequest::in_version(const MatchedResource& matched, const Valu
   // The body of a subresource has one version only.
   if (!has_own_body(attempt_.verb))
     if (const auto* conversion = context.kinds.entry<Conversion>(*matched.resource)) {
-      if (!convert_outside(*conversion, document.root())) return {};  // whoever matches has seen that it can be
+      if (!convert_outside(*conversion, document.root())) return {};  // matching has checked that it can be converted
       conversion->from_storage(document.root());
     }
   put_type(document.root(), matched.kind);

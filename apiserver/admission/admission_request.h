@@ -1,5 +1,5 @@
-// AdmissionRequest: one write as policies and webhooks see it: what was asked for, in the words of admission.k8s.io,
-// and its object in whatever version of the resource somebody wants it in.
+// AdmissionRequest: one write as policies and webhooks see it: an AdmissionRequest of admission.k8s.io, with the object
+// in any version of its resource.
 //
 // A view of an Attempt, valid as long as that is. Internal to admission/.
 #pragma once

@@ -346,5 +346,50 @@ TEST(Border, RefusesWithItsReasons) {
   EXPECT_TRUE(bench.update("pods", going.to_json(), going.to_json())) << "finalizers can still be taken off";
 }
 
+TEST(Border, ARefusedDebugContainerNamesTheProfileThatWorks) {
+  KindBench bench;
+  bench.options.border = [](std::string_view, const Value&, const Value&) {
+    AdmissionVerdict verdict;
+    verdict.denials.push_back(
+        {"FieldValueForbidden", "capabilities may not be added", "spec.ephemeralContainers[0].securityContext"});
+    return verdict;
+  };
+  const std::string hint = "`kubectl debug --profile=baseline`";
+  const auto refused = bench.update(
+      "pods",
+      R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"x"}],"ephemeralContainers":[{"name":"d","image":"x"}]}})",
+      plain_pod_json(), "ephemeralcontainers");
+  EXPECT_NE(refused.error().find(hint), std::string::npos) << refused.error();
+  EXPECT_EQ(bench.create("pods", plain_pod_json()).error().find(hint), std::string::npos);
+}
+
+TEST(TemplateBorder, WarnsOfATemplateWhosePodsWouldBeRefused) {
+  KindBench bench;
+  bench.options.border = [](std::string_view kind, const Value& object, const Value&) {
+    AdmissionVerdict verdict;
+    EXPECT_EQ(kind, "Pod");
+    EXPECT_EQ(object["metadata"]["namespace"].text(), "default");
+    if (object["spec"]["hostNetwork"].boolean())
+      verdict.denials.push_back({"FieldValueForbidden", "no host network here", "spec.hostNetwork"});
+    return verdict;
+  };
+  const auto deployment = [](const std::string& replicas, const std::string& network) {
+    return R"({"metadata":{"name":"d"},"spec":{"replicas":)" + replicas +
+           R"(,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"hostNetwork":)" +
+           network + R"(,"containers":[{"name":"c","image":"i"}]}}}})";
+  };
+  auto refused = bench.create("deployments", deployment("1", "true"));
+  ASSERT_TRUE(refused) << refused.error();
+  EXPECT_EQ(refused.warnings,
+            std::vector<std::string>{"spec.template.spec.hostNetwork: pods of this template will be refused: no host "
+                                     "network here"});
+  EXPECT_TRUE(bench.create("deployments", deployment("1", "false")).warnings.empty());
+  // Once for each template, not for every update.
+  const auto stored = refused.object->to_json();
+  auto scaled = parse(stored);
+  scaled["spec"].put("replicas", 2);
+  EXPECT_TRUE(bench.update("deployments", scaled.to_json(), stored).warnings.empty());
+}
+
 }  // namespace
 }  // namespace sublet::apiserver

@@ -8,7 +8,7 @@ namespace {
 
 using schema::Value;
 
-// More help nobody, and a pod of megabytes can be wrong in a hundred thousand places: an answer of ten times its size.
+// A pod of megabytes can be wrong in a hundred thousand places, and the answer would be ten times its size.
 constexpr std::size_t kReasonsMax = 50;
 
 // A status and a binding may carry metadata as well; a spec is never theirs, but for the node.
@@ -43,7 +43,7 @@ bool is_judged_whole(const Attempt& attempt) {
 /// What the syncer could not carry to the host is refused here, with the syncer's own reasons; whatever the endpoint.
 Outcome border(const Attempt& attempt) {
   auto& context = attempt.context;
-  if (!context.options.border || attempt.verb == WriteVerb::remove) return {};
+  if (!context.options.border) return {};
   const std::string_view kind = judged_kind(context);
   if (kind.empty()) return {};
   if (!is_judged_whole(attempt) && !changes_what_crosses(attempt)) return {};
@@ -59,6 +59,9 @@ Outcome border(const Attempt& attempt) {
     why += cause.message;
   }
   if (all > kReasonsMax) why += "; and " + std::to_string(all - kReasonsMax) + " more";
+  // The profile that kubectl takes by default, "general", adds a capability.
+  if (context.subresource == "ephemeralcontainers" && why.find("apabilit") != std::string::npos)
+    why += "; `kubectl debug --profile=baseline` adds a container without capabilities";
   auto refusal = attempt.forbid(why);
   refusal.value().causes = std::move(verdict.denials);
   return refusal;

@@ -5,7 +5,7 @@
 
 namespace sublet::apiserver {
 
-// One question under way. Whoever takes `back` out decides how it ended; all others come too late.
+// One call under way. The caller that takes `back` out decides how it ended; all later ones are ignored.
 struct CallOuts::Ticket {
   std::shared_ptr<CallOut> call;
   SteadyTime deadline{};

@@ -1,13 +1,12 @@
-// CallOut: an admission plugin that must ask somebody outside the process (a webhook, a quota service) while its write
-// waits. CallOuts: those that are under way in one server, on a bounded pool of workers.
+// CallOut: a call outside the process (a webhook, a quota service) that an admission plugin makes while its write
+// waits. CallOuts: the calls under way in one server, on a bounded pool of workers.
 //
-// The loop never waits: begin() looks at the write on the loop and takes with it all that the question needs (no
-// document, no lock leaves the loop); ask() runs on a worker, or the question goes out on its own and nobody waits for
-// it (ask_without_worker()); apply() is called back on the loop, where the write goes on. Whoever comes too late is not
-// waited for: the write goes on without ask() having returned.
-// Lifecycle: plugins live as long as the server's options; a CallOut until its ask() has returned. stop() ends what is
-// under way, and returns when no worker runs any more.
-// Threads: a plugin's functions on any loop, several at once; ask() on a worker; cancel() on any thread.
+// The loop never blocks: begin() runs on the loop and copies all that the call needs (no document or lock leaves the
+// loop); ask() runs on a worker, or the call goes out without one (ask_without_worker()); apply() is called on the
+// loop, where the write continues. After the timeout the write continues although ask() has not returned. Lifecycle:
+// plugins live as long as the server's options; a CallOut until its ask() has returned. stop() ends what is under way,
+// and returns when no worker runs any more. Threads: a plugin's functions on any loop, several at once; ask() on a
+// worker; cancel() on any thread.
 #pragma once
 
 #include <chrono>
@@ -34,7 +33,7 @@ class CallOut {
   /// True: the question is on its way without a worker, however long that takes, and ask() is not called. `answered` is
   /// called once, on any thread but not from within, unless the question was cancelled before. Must not block.
   virtual bool ask_without_worker(SteadyTime, std::function<void()>) { return false; }  // NOLINT: overriders keep it
-  /// Nobody waits any more: makes ask() return soon, whether it runs or has not begun.
+  /// Abandons the call: makes ask() return soon, whether it runs or has not begun.
   virtual void cancel() = 0;
   /// After ask() has returned in time: changes the object (mutating plugins), or refuses.
   virtual Outcome apply(const Attempt& attempt) = 0;
@@ -49,7 +48,7 @@ class CallOutPlugin {
   virtual std::chrono::milliseconds timeout() const { return std::chrono::seconds(10); }
   /// Null: this write does not concern the plugin. An error refuses the write.
   virtual Result<std::shared_ptr<CallOut>> begin(const Attempt& attempt) const = 0;
-  /// Whether begin() is to be called anew after each answer, until it gives null; and in a second round of mutating
+  /// Whether begin() is called again after each answer, until it returns null, and in a second round of mutating
   /// admission.
   virtual bool asks_again() const { return false; }
   /// What becomes of a write whose question was not answered within timeout(); refused unless the plugin says

@@ -24,7 +24,6 @@ bool may_grow(const Attempt& attempt) {
 }  // namespace
 
 Outcome claim_resize(const Attempt& attempt) {
-  if (attempt.verb != WriteVerb::update || !attempt.is("", "persistentvolumeclaims")) return {};
   const auto size_of = [](const Value& claim) { return claim["spec"]["resources"]["requests"]["storage"]; };
   if (quantity_nanos_of(size_of(attempt.object)) <= quantity_nanos_of(size_of(attempt.old))) return {};
   if (attempt.old["status"]["phase"].text() != "Bound")

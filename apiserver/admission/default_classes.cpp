@@ -1,5 +1,4 @@
-// DefaultStorageClass and DefaultIngressClass: who names no class gets the one that is marked as default; of several
-// the newest.
+// DefaultStorageClass and DefaultIngressClass: an object without a class gets the default class; of several the newest.
 #include <optional>
 
 #include "apiserver/admission/plugins.h"
@@ -31,7 +30,6 @@ std::string default_class_name(const WriteContext& context, std::string_view res
 }  // namespace
 
 Outcome default_storage_class(const Attempt& attempt) {
-  if (!attempt.creates("", "persistentvolumeclaims")) return {};
   // An empty name is an answer too: no class.
   if (attempt.object["spec"].has("storageClassName") ||
       attempt.object["metadata"]["annotations"].has("volume.beta.kubernetes.io/storage-class"))
@@ -44,7 +42,6 @@ Outcome default_storage_class(const Attempt& attempt) {
 }
 
 Outcome default_ingress_class(const Attempt& attempt) {
-  if (!attempt.creates("networking.k8s.io", "ingresses")) return {};
   if (attempt.object["spec"].has("ingressClassName") ||
       attempt.object["metadata"]["annotations"].has("kubernetes.io/ingress.class"))
     return {};

@@ -17,7 +17,6 @@ bool tolerates(const schema::Value& tolerations, std::string_view taint) {
 }  // namespace
 
 Outcome default_toleration_seconds(const Attempt& attempt) {
-  if (!attempt.is("", "pods") || attempt.verb == WriteVerb::remove) return {};
   auto spec = attempt.spec();
   for (auto taint : kTaints) {
     if (tolerates(spec["tolerations"], taint)) continue;

@@ -13,7 +13,7 @@ const Kind* find_kind(const std::vector<Kind>& kinds, std::string_view group, st
   return found == kinds.end() ? nullptr : &*found;
 }
 
-// What stands in a namespace goes with it.
+// Objects of a namespace are removed with it.
 bool goes_with_its_namespace(const Attempt& attempt) {
   if (attempt.verb != WriteVerb::remove || attempt.context.namespace_name.empty()) return false;
   const auto stored = attempt.context.pending.get("namespaces/" + std::string(attempt.context.namespace_name));
@@ -33,14 +33,14 @@ const CarriedKind* find_carried(const ServerOptions& options, std::string_view g
   return find_kind(options.carried_to_host, group, resource);
 }
 
-/// What the syncer brings from the host stays as it is there: a write that it would soon undo is refused. Nobody else
-/// can be the syncer (filters/pipeline.cpp).
+/// Refuses writes to objects that the syncer brings from the host: it would soon undo them. The syncer's name is
+/// reserved (filters/pipeline.cpp).
 Outcome from_host(const Attempt& attempt) {
   // By the resource alone: what /status of it stores is the host's too.
   const auto& resource = attempt.context.resource;
   const MirroredKind* const kind = find_mirrored(attempt.context.options, resource.group, resource.resource);
   const std::string& user = attempt.context.user.name;
-  if (!kind || user == attempt.context.options.unix_socket_user || user == kOurselves)
+  if (!kind || user == attempt.context.options.unix_socket_user || user == kInProcessUser)
     return {};  // ourselves: a definition's status says that it is served, a quota's what is used of it
   if (bears(attempt.old, kind->label) && goes_with_its_namespace(attempt)) return {};
   if (bears(attempt.old, kind->label))

@@ -4,7 +4,6 @@
 namespace sublet::apiserver {
 
 Outcome group_workload(const Attempt& attempt) {
-  if (!attempt.creates("scheduling.k8s.io", "podgroups")) return {};
   const schema::Value reference = attempt.object["spec"]["podGroupTemplateRef"]["workload"];
   if (!reference.is_object()) return {};
   const std::string name = reference["workloadName"].string(), wanted = reference["podGroupTemplateName"].string();

@@ -1,5 +1,5 @@
-// LimitRanger: what the LimitRanges of a namespace say of its pods and claims. Containers without requests or limits of
-// their own get the ranges' defaults; minima, maxima and ratios are then checked on the finished object.
+// LimitRanger: applies the LimitRanges of a namespace to its pods and claims. Containers without requests or limits get
+// the ranges' defaults; minima, maxima and ratios are then checked on the finished object. A resize of a pod is both.
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -24,7 +24,7 @@ struct Use {
 
 Use use_of(const Value& resources) { return {amounts_of(resources["requests"]), amounts_of(resources["limits"])}; }
 
-/// What a whole pod asks for; what is said of the pod as a whole counts instead of its containers'.
+/// Requests or limits of a whole pod. Pod-level values replace the sum over its containers.
 Amounts pod_amounts(const Value& spec, std::string_view list) {
   Amounts sum = quota::container_amounts(spec, list);
   for (const auto& [name, amount] : amounts_of(spec["resources"][list]))
@@ -49,11 +49,11 @@ struct Measured {
   }
 };
 
-/// One bound of a range against what is used: the sentence that says what is wrong, or "".
+/// One bound of a range. Its functions return the error, or "".
 struct BoundCheck {
   std::string what;  // "cpu usage per Container is 50m"
   Amount bound;
-  const Amount* request;  // null: not said
+  const Amount* request;  // null: not set
   const Amount* limit;
   bool limits_count = true;  // claims have none
 
@@ -88,7 +88,7 @@ struct BoundCheck {
   }
 };
 
-/// The complaints about one attempt, each said once.
+/// The distinct errors of one attempt.
 class LimitComplaints {
  public:
   void add(std::string text) {
@@ -153,7 +153,7 @@ void each_range(const WriteContext& context, const std::function<bool(const Valu
                         [&](const store::ObjectPtr&, const schema::Document& range) { return visit(range.root()); });
 }
 
-/// Gives `resources[list]` what it lacks of the defaults, and says which names that were ("cpu, memory").
+/// Adds the missing defaults to `resources[list]`; returns their names ("cpu, memory").
 std::string fill_amounts(Value resources, std::string_view list, const Amounts& defaults) {
   std::string names;
   for (const auto& [name, amount] : defaults) {
@@ -172,29 +172,31 @@ void give_defaults(Value pod, const Value& range) {
     for (const auto& [name, amount] : amounts_of(limit["defaultRequest"])) defaults.requests[name] = amount;
     for (const auto& [name, amount] : amounts_of(limit["default"])) defaults.limits[name] = amount;
   }
-  std::string told;
-  auto tell = [&](const std::string& names, std::string_view what, std::string_view role, const Value& container) {
+  std::string what_was_set;
+  auto note = [&](const std::string& names, std::string_view what, std::string_view role, const Value& container) {
     if (names.empty()) return;
-    told += (told.empty() ? "LimitRanger plugin set: " : "; ") + names + " " + std::string(what) + " for " +
-            std::string(role) + " " + container["name"].string();
+    what_was_set += (what_was_set.empty() ? "LimitRanger plugin set: " : "; ") + names + " " + std::string(what) +
+                    " for " + std::string(role) + " " + container["name"].string();
   };
   for (auto [list, role] : {std::pair{"containers", "container"}, {"initContainers", "init container"}}) {
     for (auto container : pod["spec"][list]) {
       auto resources = container.object("resources");
-      tell(fill_amounts(resources, "requests", defaults.requests), "request", role, container);
-      tell(fill_amounts(resources, "limits", defaults.limits), "limit", role, container);
+      note(fill_amounts(resources, "requests", defaults.requests), "request", role, container);
+      note(fill_amounts(resources, "limits", defaults.limits), "limit", role, container);
     }
   }
-  if (told.empty()) return;
+  if (what_was_set.empty()) return;
   auto annotations = pod.object("metadata").object("annotations");
-  annotations.put(kLimitRangerAnnotation, told);
+  annotations.put(kLimitRangerAnnotation, what_was_set);
   annotations.sort_keys();
 }
+
+bool is_being_deleted(const Attempt& attempt) { return attempt.old["metadata"].has("deletionTimestamp"); }
 
 }  // namespace
 
 Outcome limit_defaults(const Attempt& attempt) {
-  if (!attempt.creates("", "pods")) return {};
+  if (is_being_deleted(attempt)) return {};
   each_range(attempt.context, [&](const Value& range) {
     give_defaults(attempt.object, range);
     return true;
@@ -203,15 +205,13 @@ Outcome limit_defaults(const Attempt& attempt) {
 }
 
 Outcome limit_bounds(const Attempt& attempt) {
-  // A pod's resources do not change once it exists; a claim's request may grow.
-  const bool pod = attempt.creates("", "pods"), claim = attempt.is("", "persistentvolumeclaims");
-  if (!pod && !claim) return {};
-  if (attempt.old["metadata"].has("deletionTimestamp")) return {};
+  if (is_being_deleted(attempt)) return {};
+  const bool is_pod = attempt.context.resource.resource == "pods";
   LimitComplaints complaints;
   each_range(attempt.context, [&](const Value& range) {
     for (auto limit : range["spec"]["limits"])
-      (pod ? check_pod_limits : check_claim)(complaints, limit, attempt.object["spec"]);
-    return complaints.empty();  // the first range that is broken speaks
+      (is_pod ? check_pod_limits : check_claim)(complaints, limit, attempt.object["spec"]);
+    return complaints.empty();  // reports the first range that is broken
   });
   if (complaints.empty()) return {};
   return attempt.forbid(complaints.text());

@@ -1,7 +1,7 @@
-// Matching: which writes a webhook, a policy or a binding is about: its rules and selectors, read once
+// Matching: decides which writes a webhook, a policy or a binding applies to: its rules and selectors, compiled once
 // (k8s.io/apiserver/pkg/admission/plugin/webhook/predicates, plugin/policy/matching).
 //
-// Immutable once read; any thread.
+// Immutable once compiled; any thread.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace sublet::apiserver {
 
-/// One rule. "*" stands for everything in its list.
+/// One rule. "*" matches everything in its list.
 struct MatchRule {
   enum class Scope : unsigned char { all, cluster, namespaced };
   std::vector<std::string> operations, groups, versions, names;  // no names: all
@@ -34,7 +34,7 @@ class Matching {
 
   /// Whether any rule names the operation ("DELETE").
   bool is_about(std::string_view operation) const;
-  /// As which resource the request is matched, nullopt: it is not. An error says that nobody can tell.
+  /// The resource as which the request is matched; nullopt: it is not. An error means that this cannot be decided.
   Result<std::optional<MatchedResource>> match(const AdmissionRequest& request) const;
 
  private:

@@ -38,7 +38,7 @@ Outcome namespace_lifecycle(const Attempt& attempt) {
   auto key = "namespaces/" + namespace_name;
   auto stored = context.pending.get(key);
   if (!stored) return fail(not_found_status("", "namespaces", namespace_name));
-  if (attempt.verb != WriteVerb::create) return {};
+  if (attempt.verb == WriteVerb::update) return {};
   if (phase_of(*stored) == "Terminating") return terminating(attempt, namespace_name);
   return {};
 }

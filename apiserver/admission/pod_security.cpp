@@ -1,12 +1,12 @@
 // PodSecurity: what the labels pod-security.kubernetes.io/* of a namespace say of its pods. Pods that violate what it
 // enforces are refused; of pods and of the templates that make them the sender is warned; what audit finds is counted
-// (there is no audit log). Pods that run already stay, but who makes the labels stricter is told of them.
+// (there is no audit log). Running pods stay, but a writer who makes the labels stricter is warned of them.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
 #include "apiserver/admission/plugins.h"
+#include "apiserver/admission/pod_templates.h"
 #include "apiserver/codec/object_bytes.h"
 #include "sublet/base/go_quoted.h"
 #include "sublet/base/metrics.h"
@@ -22,27 +22,6 @@ using schema::Value;
 constexpr std::size_t kPodsMax = 3000;  // looked at when a namespace's labels change
 // Upstream takes a second; here others wait for the same loop.
 constexpr std::chrono::milliseconds kLookMax{100};
-
-/// A kind that makes pods, and where its template stands.
-struct Maker {
-  std::string_view group, resource, template_path;
-};
-constexpr Maker kMakers[] = {
-    {"", "replicationcontrollers", "spec.template"},
-    {"", "podtemplates", "template"},
-    {"apps", "replicasets", "spec.template"},
-    {"apps", "deployments", "spec.template"},
-    {"apps", "statefulsets", "spec.template"},
-    {"apps", "daemonsets", "spec.template"},
-    {"batch", "jobs", "spec.template"},
-    {"batch", "cronjobs", "spec.jobTemplate.spec.template"},
-};
-
-const Maker* maker_of(const schema::ResourceFacts& facts) {
-  const auto is_it = [&](const Maker& row) { return row.group == facts.group && row.resource == facts.resource; };
-  const auto* const found = std::find_if(std::begin(kMakers), std::end(kMakers), is_it);
-  return found == std::end(kMakers) ? nullptr : found;
-}
 
 bool lists(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -129,9 +108,6 @@ bool is_exempt_from_standard(const Attempt& attempt, const Value& pod) {
 }
 
 Outcome judge_pod(const Attempt& attempt) {
-  // The others say nothing of what a pod may do.
-  constexpr std::array<std::string_view, 2> kJudged = {"", "ephemeralcontainers"};
-  if (std::ranges::find(kJudged, attempt.context.subresource) == kJudged.end()) return {};
   bool wrong = false;
   const auto policy = policy_of(attempt, wrong);
   if ((policy.is_privileged() && !wrong) || is_exempt_from_standard(attempt, attempt.object)) return {};
@@ -139,8 +115,7 @@ Outcome judge_pod(const Attempt& attempt) {
   return evaluate(attempt, policy, attempt.object, true);
 }
 
-Outcome judge_maker(const Attempt& attempt, const Maker& maker) {
-  if (!attempt.context.subresource.empty()) return {};
+Outcome judge_maker(const Attempt& attempt, const PodMaker& maker) {
   bool wrong = false;
   const auto policy = policy_of(attempt, wrong);
   if (!wrong && policy.warn.level == podsecurity::Level::privileged &&
@@ -172,7 +147,7 @@ std::string others(std::size_t count) {
   return " (and " + std::to_string(count) + (count == 1 ? " other pod)" : " other pods)");
 }
 
-/// Pods that have the same wrong with them are told of once, by the first name.
+/// Pods with the same violations are reported once, by the first name.
 class StandardComplaints {
  public:
   void add(std::string what, const std::string& name) {
@@ -222,7 +197,7 @@ void warn_of_pods(const Attempt& attempt, const LevelVersion& level) {
 }
 
 /// What an exempt namespace asks for in vain; "": nothing.
-std::string asked_in_vain(const podsecurity::Policy& policy, const Value& labels) {
+std::string ignored_labels(const podsecurity::Policy& policy, const Value& labels) {
   std::string all;
   const auto tell = [&](std::string_view mode, const LevelVersion& level) {
     const auto label = std::string(podsecurity::kLabelPrefix).append(mode);
@@ -242,12 +217,11 @@ bool warn_if_exempt(const Attempt& attempt, const podsecurity::Policy& policy) {
   if (!policy.is_privileged() && policy != options.defaults)
     attempt.context.warnings.push_back(
         "namespace " + go_quoted(name) + " is exempt from Pod Security, and the policy (" +
-        asked_in_vain(policy, attempt.object["metadata"]["labels"]) + ") will be ignored");
+        ignored_labels(policy, attempt.object["metadata"]["labels"]) + ") will be ignored");
   return true;
 }
 
 Outcome judge_namespace(const Attempt& attempt) {
-  if (!attempt.context.subresource.empty()) return {};
   const auto& defaults = attempt.context.options.pod_security.defaults;
   std::vector<Cause> causes, old_causes;
   const auto policy = podsecurity::policy_of(attempt.object["metadata"]["labels"], defaults, causes);
@@ -273,7 +247,7 @@ Outcome pod_security(const Attempt& attempt) {
   const auto& resource = attempt.context.resource;
   if (resource.group.empty() && resource.resource == "pods") return judge_pod(attempt);
   if (resource.group.empty() && resource.resource == "namespaces") return judge_namespace(attempt);
-  if (const auto* const maker = maker_of(resource)) return judge_maker(attempt, *maker);
+  if (const auto* const maker = pod_maker_of(resource)) return judge_maker(attempt, *maker);
   return {};
 }
 

@@ -18,7 +18,7 @@ namespace sublet::apiserver {
 class PolicyInputs {
  public:
   PolicyInputs(const AdmissionRequest& request, const MatchedResource& matched);
-  /// The object anew, after a mutation.
+  /// Reads the object again, after a mutation.
   void refresh();
 
   const AdmissionRequest& request;

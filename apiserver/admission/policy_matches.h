@@ -1,5 +1,5 @@
-// Policy matches: what of the admission policies is about one request. A policy is asked once for each of its bindings
-// that match, and for each of the objects that the binding's paramRef names. Internal to admission/.
+// PolicyMatches: the admission policies that apply to one request. A policy is evaluated once for each of its bindings
+// that match, and for each object that the binding's paramRef names. Internal to admission/.
 #pragma once
 
 #include <functional>

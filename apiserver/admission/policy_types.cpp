@@ -45,7 +45,7 @@ class Definitions {
     return known->second.root();
   }
 
-  // A reference to what it stands in is any object, as upstream has it.
+  // A reference to a parent type is any object, as upstream.
   void put_definition(Value place, const std::string& name, std::vector<std::string>& above) {
     if (std::ranges::find(above, name) != above.end()) {
       place.make_object();

@@ -51,7 +51,7 @@ Outcome keep_on_update(Value spec, const Value& old_spec) {
   return {};
 }
 
-// What a group of pods names counts for it as for a pod, but that nothing is said of preemption.
+// Resolves the class of a PodGroup as that of a pod, without the preemption policy.
 Outcome priority_of_group(const Attempt& attempt) {
   auto spec = attempt.spec();
   const auto name = spec["priorityClassName"].string();
@@ -70,8 +70,7 @@ Outcome priority_of_group(const Attempt& attempt) {
 }  // namespace
 
 Outcome priority(const Attempt& attempt) {
-  if (attempt.creates("scheduling.k8s.io", "podgroups")) return priority_of_group(attempt);
-  if (!attempt.is("", "pods") || attempt.verb == WriteVerb::remove) return {};
+  if (attempt.context.resource.resource == "podgroups") return priority_of_group(attempt);
   auto spec = attempt.spec();
   if (attempt.verb == WriteVerb::update) return keep_on_update(spec, attempt.old["spec"]);
   auto name = spec["priorityClassName"].string();
@@ -94,7 +93,6 @@ Outcome priority(const Attempt& attempt) {
 }
 
 Outcome single_default_priority_class(const Attempt& attempt) {
-  if (!attempt.is("scheduling.k8s.io", "priorityclasses") || attempt.verb == WriteVerb::remove) return {};
   if (!attempt.object["globalDefault"].boolean()) return {};
   auto found = default_priority_class(attempt.context);
   if (!found) return {};

@@ -1,7 +1,7 @@
-// RelayedAnswer: what another server answers, passed on to a client as it comes: neither is read faster than the other
-// takes it, and whoever leaves ends it for both.
+// RelayedAnswer: passes the answer of another server on to a client piece by piece, with back-pressure; either side may
+// end it for both.
 //
-// Lives as long as both do; the sink holds it. Threads: any.
+// Lives as long as both; the sink holds it. Threads: any.
 #pragma once
 
 #include <memory>

@@ -61,7 +61,6 @@ Outcome must_be_the_hosts(const Attempt& attempt, const Value& runtime) {
 }  // namespace
 
 Outcome runtime_class(const Attempt& attempt) {
-  if (!attempt.creates("", "pods")) return {};
   auto spec = attempt.spec();
   auto name = spec["runtimeClassName"];
   if (name.missing() || name.is_null()) return set_overhead(attempt, spec, {});

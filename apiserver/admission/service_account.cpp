@@ -84,7 +84,6 @@ Outcome check_mirror_pod(const Attempt& attempt) {
 }  // namespace
 
 Outcome service_account(const Attempt& attempt) {
-  if (!attempt.creates("", "pods")) return {};
   auto& context = attempt.context;
   auto spec = attempt.spec();
   if (attempt.object["metadata"]["annotations"].has(kMirrorAnnotation)) return check_mirror_pod(attempt);

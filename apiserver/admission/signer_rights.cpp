@@ -29,23 +29,15 @@ Outcome need(const Attempt& attempt, std::string_view verb, std::string_view doi
   return attempt.forbid("user not permitted to " + std::string(doing) + " signerName " + go_quoted(signer.text()));
 }
 
-bool of_requests(const Attempt& attempt, std::string_view subresource) {
-  const auto& resource = attempt.context.resource;
-  return attempt.verb == WriteVerb::update && attempt.context.subresource == subresource &&
-         resource.resource == "certificatesigningrequests" && resource.group == "certificates.k8s.io";
-}
-
 bool differ(const Value& a, const Value& b) { return !(a.empty() && b.empty()) && !a.equals(b); }
 
 }  // namespace
 
 Outcome certificate_approval(const Attempt& attempt) {
-  if (!of_requests(attempt, "approval")) return {};
   return need(attempt, "approve", "approve requests with", attempt.old["spec"]["signerName"]);
 }
 
 Outcome certificate_signing(const Attempt& attempt) {
-  if (!of_requests(attempt, "status")) return {};
   const Value now = attempt.object["status"], before = attempt.old["status"];
   if (now["certificate"].text() == before["certificate"].text() && !differ(now["conditions"], before["conditions"]))
     return {};
@@ -53,7 +45,6 @@ Outcome certificate_signing(const Attempt& attempt) {
 }
 
 Outcome trust_bundle_attest(const Attempt& attempt) {
-  if (attempt.verb == WriteVerb::remove || !attempt.is("certificates.k8s.io", "clustertrustbundles")) return {};
   const Value signer = attempt.object["spec"]["signerName"];
   if (signer.text().empty()) return {};
   // Who changes only whom it belongs to (garbage collection) says nothing for the signer.

@@ -1,5 +1,5 @@
 // StorageObjectInUseProtection, and PodGroupProtection: claims, volumes, attribute classes and groups of pods are made
-// with a finalizer, which a controller takes when nobody uses them any more.
+// with a finalizer, which a controller removes once they are no longer used.
 #include <algorithm>
 
 #include "apiserver/admission/plugins.h"

@@ -1,5 +1,5 @@
 // ValidatingAdmissionPolicy (k8s.io/apiserver/pkg/admission/plugin/policy/validating): every policy that matches is
-// asked with each of its bindings and their parameters; all are asked, and the first denial is told.
+// asked with each of its bindings and their parameters; all are evaluated, and the first denial is reported.
 #include <algorithm>
 
 #include "apiserver/admission/admission_hooks.h"
@@ -103,7 +103,7 @@ class Evaluation {
       if (!given.error.empty() && policy_.fails) verdict_.errors.push_back(given.error);
       if (!given.error.empty() || !given.value.is(cel::Kind::string)) continue;
       if (const auto value = trimmed(given.value.as_text()); !value.empty())
-        tell_audit_annotation("policy", policy_.name, annotation.name, value);
+        log_audit_annotation("policy", policy_.name, annotation.name, value);
     }
   }
 
@@ -150,7 +150,7 @@ class ValidatingDispatch {
   }
 
   void deny(const AdmissionPolicy& policy, const PolicyBinding* binding, const std::string& why, Reason reason) {
-    if (denial_) return;  // the first is told
+    if (denial_) return;  // only the first is reported
     denial_ = Denial{"ValidatingAdmissionPolicy '" + policy.name + "'" +
                          (binding ? " with binding '" + binding->name + "'" : "") + " denied request: " + why,
                      reason};

@@ -17,7 +17,7 @@ using schema::Value;
 struct WebhookTarget {
   net::OutboundPeer peer;
   std::string authority, path;
-  std::string pod_namespace, pod_name, pod_uid;  // of a Service; empty: what stands there is no pod
+  std::string pod_namespace, pod_name, pod_uid;  // of a Service; empty: the endpoint is not a pod
   bool is_service = false;
 };
 

@@ -1,9 +1,8 @@
-// WebhookCaller: the way from a webhook's clientConfig to its answer: who is asked (a URL, a pod behind a Service), and
-// the request over the guarded client. It serves admission's webhooks, those that convert custom resources, and
-// requests to API servers of the tenant's own (aggregation/).
+// WebhookCaller: calls the endpoint of a webhook's clientConfig (a URL, or a pod behind a Service) through the guarded
+// client. Used for admission webhooks, conversion webhooks, and the tenant's own API servers (aggregation/).
 //
-// Lifecycle: as long as the server; calls hold what they need. Threads: any; answers come once, on any, never within
-// call().
+// Lifecycle: as long as the server; calls hold what they need. Threads: any; each call is answered once, on any thread,
+// never within call().
 #pragma once
 
 #include <atomic>
@@ -38,7 +37,7 @@ class WebhookCaller {
   /// The same with a request of any kind, and its answer whatever its code.
   std::shared_ptr<void> ask(const ServicePeer& peer, const store::Snapshot& state, net::Request request,
                             std::chrono::milliseconds timeout, std::function<void(Result<net::Response>)> answered);
-  /// The same without a limit, the answer passed on to `sink` as it comes; 503 when nobody can be reached.
+  /// The same without a limit; passes the answer on to `sink` piece by piece. 503 when no server can be reached.
   void relay(const ServicePeer& peer, const store::Snapshot& state, net::Request request,
              std::shared_ptr<net::ResponseSink> sink);
 

@@ -36,7 +36,7 @@ struct WebhookQuestion {
   std::optional<Result<std::string>> answer;
 };
 
-// What stands in the way of asking at all.
+// The reason why the webhook cannot be called, if any.
 Outcome may_ask(const Webhook& webhook, const WriteContext& context) {
   if (context.dry_run && webhook.has_side_effects)
     return bad_request("admission webhook " + go_quoted(webhook.name) + " does not support dry run");
@@ -197,7 +197,7 @@ class ValidatingWebhooks final : public Webhooks {
   }
 };
 
-// begin() is called anew after each answer, until there is nobody left to ask.
+// begin() is called again after each answer, until no webhook is left.
 class MutatingWebhooks final : public Webhooks {
  public:
   std::string_view name() const override { return "MutatingAdmissionWebhook"; }

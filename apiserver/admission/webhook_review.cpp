@@ -156,7 +156,7 @@ Result<ReviewAnswer> read_review(const ReviewQuestion& question, std::string_vie
   std::size_t annotations = 0;
   for (const Value annotation : response["auditAnnotations"])
     if (annotations++ < kReviewAnnotationsMax)
-      tell_audit_annotation("webhook", question.webhook, annotation.key(), annotation.text());
+      log_audit_annotation("webhook", question.webhook, annotation.key(), annotation.text());
   if (!answer.allowed) {
     answer.refusal = refusal_of(question.webhook, response["status"]);
     return answer;

@@ -1,5 +1,5 @@
-// AdmissionReview: what a webhook is asked, and what its answer says (k8s.io/apiserver/pkg/admission/plugin/webhook/
-// request, .../errors). The answer is a stranger's: nothing of it is trusted. Pure; any thread.
+// AdmissionReview: the request to a webhook, and reading its answer (k8s.io/apiserver/pkg/admission/plugin/webhook/
+// request, .../errors). The answer is not trusted. Pure; any thread.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ struct ReviewQuestion {
   std::string_view webhook, version, uid;
   bool mutating = false;
 };
-/// An error's message is the reason that a failed call is told with.
+/// An error's message is the reason of the failed call.
 Result<ReviewAnswer> read_review(const ReviewQuestion& question, std::string_view body);
 
 /// What an answer other than 2xx says, in client-go's words.

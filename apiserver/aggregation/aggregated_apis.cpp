@@ -53,7 +53,7 @@ void AggregatedApis::take(const std::vector<store::EventPtr>& events) {
   for (const auto& event : events) note(*event->object, event->type == store::Event::Type::deleted);
 }
 
-// What is read at the start may be older than what the watch has told meanwhile.
+// The objects read at the start may be older than the events that the watch brought meanwhile.
 void AggregatedApis::note(const store::Object& object, bool deleted) {
   const std::string name = object.key.substr(kApiServicePrefix.size());
   const auto found = entries_.find(name);

@@ -1,5 +1,5 @@
 // AggregatedApis: the group versions that API servers of the tenant's own serve, as its APIServices say, as of the last
-// commit; and what those servers said of themselves when they were last asked.
+// commit; and the documents that those servers returned last.
 //
 // It follows the store on the commit thread. What this server serves itself is never handed over. While there is no
 // APIService with a service, nor a local one of metrics.k8s.io that is answered here, asking costs one load.
@@ -21,7 +21,7 @@
 
 namespace sublet::apiserver {
 
-/// What a server said of one group version of its own.
+/// The documents of a server about one of its group versions.
 struct ServedApi {
   std::string resources;    // its APIResourceList, JSON; empty: it was never asked with success
   std::string openapi_url;  // of its OpenAPI v3 document, with the hash; empty: it has none
@@ -52,7 +52,7 @@ class AggregatedApis {
   ApiServicePtr find(std::string_view group, std::string_view version) const;
   /// Never null.
   std::shared_ptr<const AggregatedSet> current() const;
-  /// What a server has just said; of an APIService that is gone it is forgotten.
+  /// Records a server's documents; drops those of an APIService that is gone.
   void learn(const std::string& name, ServedApi served);
   void stop();
 
@@ -70,7 +70,7 @@ class AggregatedApis {
   mutable Mutex mutex_;
   std::map<std::string, Entry, std::less<>> entries_ SUBLET_GUARDED_BY(mutex_);  // by name
   std::map<std::string, ServedApi> served_ SUBLET_GUARDED_BY(mutex_);            // by name
-  mutable std::shared_ptr<const AggregatedSet> set_ SUBLET_GUARDED_BY(mutex_);   // null: to be made anew
+  mutable std::shared_ptr<const AggregatedSet> set_ SUBLET_GUARDED_BY(mutex_);   // null: must be rebuilt
   bool loaded_ SUBLET_GUARDED_BY(mutex_) = false;
   std::unique_ptr<store::Subscription> following_;
 };

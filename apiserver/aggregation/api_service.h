@@ -1,5 +1,5 @@
-// ApiService: one APIService object that names a Service: whose group version it hands over, and to whom; or the local
-// one of metrics.k8s.io, which goes to ServerOptions::metrics (own_metrics.h).
+// ApiService: one APIService that names a Service: its group version and its server; or the local APIService of
+// metrics.k8s.io, which ServerOptions::metrics serves (own_metrics.h).
 //
 // A value, read from the stored object; available as its status says, a local one always.
 #pragma once

@@ -74,7 +74,7 @@ class AvailabilityCheck : public std::enable_shared_from_this<AvailabilityCheck>
       : core_(std::move(core)), api_(std::move(api)), done_(std::move(done)) {}
 
   void start() {
-    ask(api_->path(), [](AvailabilityCheck& self, Result<net::Response>& answer) { self.hear_resources(answer); });
+    ask(api_->path(), [](AvailabilityCheck& self, Result<net::Response>& answer) { self.on_resources(answer); });
   }
 
  private:
@@ -92,7 +92,7 @@ class AvailabilityCheck : public std::enable_shared_from_this<AvailabilityCheck>
     over_.push_back(std::move(call));
   }
 
-  void hear_resources(Result<net::Response>& answer) {
+  void on_resources(Result<net::Response>& answer) {
     const std::string from = "https://" + api_->peer.service_name + "." + api_->peer.service_namespace +
                              ".svc:" + std::to_string(api_->peer.port) + api_->path();
     if (!answer)
@@ -103,11 +103,11 @@ class AvailabilityCheck : public std::enable_shared_from_this<AvailabilityCheck>
                                                               ": bad status from " + from + ": " +
                                                               std::to_string(answer->code)));
     if (answer->body.size() <= kResourcesMax) served_.resources = std::move(answer->body);
-    ask("/openapi/v3", [](AvailabilityCheck& self, Result<net::Response>& index) { self.hear_index(index); });
+    ask("/openapi/v3", [](AvailabilityCheck& self, Result<net::Response>& index) { self.on_index(index); });
   }
 
-  // Whoever has none is available nevertheless.
-  void hear_index(const Result<net::Response>& answer) {
+  // A server without OpenAPI documents is available too.
+  void on_index(const Result<net::Response>& answer) {
     if (answer && answer->code == 200)
       if (const auto index = Document::parse_json(answer->body))
         served_.openapi_url = (*index)["paths"][api_->path().substr(1)]["serverRelativeURL"].string();
@@ -115,7 +115,7 @@ class AvailabilityCheck : public std::enable_shared_from_this<AvailabilityCheck>
     finish({true, "Passed", "all checks passed"});
   }
 
-  // Not from within a call's own answer, which whoever hears this may drop.
+  // Not from within a call's own answer, which the callback may drop.
   void finish(ApiAvailability verdict) {
     core_->loop.post([self = shared_from_this(), verdict = std::move(verdict)] { self->done_(verdict); });
   }

@@ -1,7 +1,7 @@
-// Availability: an API server of the tenant's own is asked for the group version that it is to serve; what it says of
-// itself then is what discovery says of it (AggregatedApis::learn). See sublet/apiserver/api_availability.h.
+// Availability: asks a tenant's own API server for its group version, and records its documents for discovery
+// (AggregatedApis::learn). See sublet/apiserver/api_availability.h.
 //
-// Lifecycle: the core outlives what it returns. Threads: any.
+// Lifecycle: the core outlives the returned functions. Threads: any.
 #pragma once
 
 #include "apiserver/request/server_core.h"

@@ -64,7 +64,7 @@ class Asked : public std::enable_shared_from_this<Asked> {
   void hear(std::size_t index, const Result<net::Response>& answer) {
     {
       const MutexLock lock(mutex_);
-      if (answer && answer->code == 200) heard_.add(answer->body, servers_[index].paths);
+      if (answer && answer->code == 200) collected_.add(answer->body, servers_[index].paths);
       if (--left_ > 0) return;
     }
     // The calls, which hold this, are not to go within their own answer.
@@ -77,7 +77,7 @@ class Asked : public std::enable_shared_from_this<Asked> {
     {
       const MutexLock lock(mutex_);
       calls.swap(calls_);
-      heard = std::move(heard_);
+      heard = std::move(collected_);
     }
     context_->sink->courier()->post([then = then_, heard = std::move(heard)] { then(heard); });
   }
@@ -87,7 +87,7 @@ class Asked : public std::enable_shared_from_this<Asked> {
   const std::function<void(ForeignOpenApi)> then_;
   Mutex mutex_;
   std::size_t left_ SUBLET_GUARDED_BY(mutex_);
-  ForeignOpenApi heard_ SUBLET_GUARDED_BY(mutex_);
+  ForeignOpenApi collected_ SUBLET_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<void>> calls_ SUBLET_GUARDED_BY(mutex_);
 };
 

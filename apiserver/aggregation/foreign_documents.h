@@ -1,5 +1,5 @@
-// ForeignDocuments: what discovery and OpenAPI say of the API servers of the tenant's own: as they were when they were
-// last asked, but OpenAPI v2, which they are asked for when somebody wants it.
+// ForeignDocuments: discovery and OpenAPI documents of the tenant's own API servers, as last returned; OpenAPI v2 is
+// fetched when it is requested.
 //
 // Threads: the request's.
 #pragma once

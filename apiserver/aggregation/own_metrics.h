@@ -1,6 +1,6 @@
-// OwnMetrics: metrics.k8s.io/v1beta1 as this server serves it while there is a local APIService of it: get and list of
-// what pods and nodes use, as ServerOptions::metrics says it, in the words and with the rights of metrics-server's API.
-// Answers are JSON. An APIService that names a Service takes the group version away from here.
+// OwnMetrics: serves metrics.k8s.io/v1beta1 while a local APIService of it exists: get and list of pod and node metrics
+// from ServerOptions::metrics, in the format and with the rights of metrics-server. Answers are JSON. An APIService
+// that names a Service replaces it.
 //
 // Threads: the request's.
 #pragma once

@@ -1,5 +1,5 @@
 // ServiceProxy: requests of a group version that an API server of the tenant's own serves, handed over to it as the
-// front proxy: who asks stands in X-Remote-User and its companions, and nothing that the client said of itself there,
+// front proxy: X-Remote-User and its companions name the user, and nothing that the client sent there,
 // nor a credential of its own, goes along. Upgrades are not handed over. Source: kube-aggregator's handler_proxy.go.
 //
 // Threads: the request's.

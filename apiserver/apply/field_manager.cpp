@@ -41,7 +41,7 @@ void strip(patches::ManagedSets& sets, const std::string& identifier) {
   if (own->second.fields.empty()) sets.erase(own);
 }
 
-/// `managedFields: []` and `[{}]` say that nobody is to own anything.
+/// `managedFields: []` and `[{}]` remove all managers.
 bool is_reset(const Value& managed_fields) {
   if (!managed_fields.is_array()) return false;
   return managed_fields.empty() || (managed_fields.size() == 1 && managed_fields.at(0).empty());

@@ -2,9 +2,9 @@
 // k8s.io/apimachinery managedfields.FieldManager with all its layers.
 //
 // A create, update or patch is an update: what it changes becomes the writer's. It is looked at before admission, as
-// upstream does, so what admission and the server change is nobody's. An object whose managedFields were cleared, or
-// that comes from before they were kept, is not tracked until it is applied to. Pure but for the clock handed in.
-// Threads: any; made for one request.
+// upstream does, so fields that admission and the server change have no manager. An object whose managedFields were
+// cleared, or that comes from before they were kept, is not tracked until it is applied to. Pure but for the clock
+// handed in. Threads: any; made for one request.
 #pragma once
 
 #include <optional>

@@ -86,7 +86,8 @@ Result<TypedObject> KindVersions::convert(const TypedObject& object, const std::
     if (auto asked = enter->outside->convert(document->root()); !asked) return fail(asked.error());
   }
   if (leave) leave->to_storage(document->root());
-  if (enter && !to->custom) enter->from_storage(document->root());  // a custom kind's sets defaults, nobody's here
+  if (enter && !to->custom)
+    enter->from_storage(document->root());  // that of a custom kind sets defaults, which have no manager
   if (auto fits = schema::conform(document->root(), to->type); !fits) return fail(fits.error());
   converted.value = document->root();
   converted.holder = std::move(document);

@@ -1,5 +1,5 @@
-// Last applied: kubectl's annotation of what it applied from its own side, while objects go over to server-side apply.
-// Pure; any thread.
+// LastApplied: kubectl's last-applied annotation, for objects that move from client-side to server-side apply. Pure;
+// any thread.
 #pragma once
 
 #include <optional>

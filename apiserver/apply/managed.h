@@ -1,6 +1,6 @@
 // Managed: metadata.managedFields as sets of fields by manager, and back.
 //
-// A manager is told from others by its identifier: name, operation, subresource, and for updates the apiVersion;
+// A manager has an identifier: name, operation, subresource, and for updates the apiVersion;
 // spelled as upstream does, since conflicts are listed in that order. Pure; any thread.
 #pragma once
 
@@ -26,7 +26,7 @@ inline constexpr std::string_view kApply = "Apply", kUpdate = "Update";
 
 struct Managed {
   patches::ManagedSets sets;                 // by identifier
-  std::map<std::string, std::string> times;  // RFC 3339; missing: never said
+  std::map<std::string, std::string> times;  // RFC 3339; missing: not recorded
   std::map<std::string, Manager> known;      // of some identifiers, to save reading them again
 
   bool empty() const { return sets.empty(); }
@@ -36,7 +36,7 @@ struct Managed {
 
 /// bad_request: not what the API allows there.
 Result<Managed> read_managed(const schema::Value& managed_fields);
-/// In upstream's order; a missing or null list when nobody manages anything.
+/// In upstream's order; a missing or null list when there are no managers.
 schema::Document write_managed(const Managed& managed);
 /// Brings a list of which an entry has another time now into that order.
 void sort_managed(schema::Value managed_fields);

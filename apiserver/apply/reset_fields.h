@@ -1,5 +1,5 @@
-// ResetFields: what nobody can own through an endpoint, because a write there does not change it; a column of the
-// Registry. What upstream's strategies say by GetResetFields().
+// ResetFields: fields that no manager can own through an endpoint, because a write there does not change them; a column
+// of the Registry. What upstream's strategies say by GetResetFields().
 //
 // Most kinds follow the rule: status is not the main endpoint's, spec is not /status's. Immutable; any thread.
 #pragma once

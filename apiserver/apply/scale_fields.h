@@ -1,5 +1,5 @@
-// ScaleFields: who owns a workload's replica count, as its Scale's managedFields, and back; upstream's ScaleHandler.
-// Pure; any thread.
+// ScaleFields: converts the managers of a workload's replica count to managedFields of its Scale, and back; upstream's
+// ScaleHandler. Pure; any thread.
 #pragma once
 
 #include <string>

@@ -226,7 +226,7 @@ void read_extra(const Value& extra, const std::string& path, JwtIssuer& made, Pr
   }
 }
 
-/// Whether the source selects that member of `claims`; looked for in the text, without what stands in strings.
+/// Whether the source selects that member of `claims`; searched in the text outside of strings.
 bool selects(const Program& program, std::string_view member) {
   static const re2::RE2 kStrings(R"("(\\.|[^"\\])*"|'(\\.|[^'\\])*'|\s+)");
   std::string source = program.source();
@@ -234,7 +234,7 @@ bool selects(const Program& program, std::string_view member) {
   return re2::RE2::PartialMatch(source, R"(\bclaims\.\??)" + std::string(member) + R"(\b)");
 }
 
-// An address of mail is nobody's before it was verified.
+// An email address must be verified before it names a user.
 void check_email(const JwtIssuer& made, const std::string& path, Problems& problems) {
   if (!made.username.expression || !selects(*made.username.expression, "email")) return;
   bool verified = selects(*made.username.expression, "email_verified");

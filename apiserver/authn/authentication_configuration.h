@@ -1,5 +1,5 @@
-// AuthenticationConfiguration: upstream's file of the same name (apiserver.config.k8s.io), read and found right:
-// issuers of tokens with what they say of whom, and where anonymous requests may go. Values; pure. Source:
+// AuthenticationConfiguration: upstream's file of this name (apiserver.config.k8s.io), parsed and validated: issuers of
+// tokens with their claim mappings, and the paths that accept anonymous requests. Values; pure. Source:
 // k8s.io/apiserver pkg/apis/apiserver/validation.
 #pragma once
 

@@ -1,5 +1,6 @@
-// AuthenticationForm: what members a file of kind AuthenticationConfiguration may have, and of what form. What they say
-// is authentication_configuration.h's. Pure. Source: k8s.io/apiserver/pkg/apis/apiserver (types of v1).
+// AuthenticationForm: the members that a file of kind AuthenticationConfiguration may have, and their types;
+// authentication_configuration.h validates their values. Pure. Source: k8s.io/apiserver/pkg/apis/apiserver (types of
+// v1).
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 namespace sublet::apiserver {
 
 /// bad_request: another kind, a member of a wrong form, or, in the words of upstream's strict decoding, one that is
-/// unknown or stands there twice.
+/// unknown or duplicate.
 Outcome check_authentication_form(const schema::Value& root, const schema::ParseNotes& notes);
 
 /// "jwt[0].issuer": a member, or an entry, of what is at `path`.

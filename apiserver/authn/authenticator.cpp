@@ -130,7 +130,7 @@ std::optional<User> user_of_peer(const net::PeerIdentity& peer, const ServerOpti
     return with_authenticated(std::move(user));
   }
   if (peer.kind == Kind::in_process) {
-    if (user.name.empty()) user.name = kOurselves;
+    if (user.name.empty()) user.name = kInProcessUser;
     if (user.groups.empty()) user.groups = {std::string(kMastersGroup)};
     return with_authenticated(std::move(user));
   }

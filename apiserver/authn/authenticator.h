@@ -1,6 +1,6 @@
-// Authenticator: from a request to a User: client certificate (CN, O), bearer token (static, service-account JWT, one
-// of a configured issuer), unix socket peer, in-process. Who shows nothing is system:anonymous; who shows what is wrong
-// is refused. Threads: any.
+// Authenticator: determines the User of a request: client certificate (CN, O), bearer token (static, service account,
+// configured issuer), unix socket peer, in-process. Without credentials the user is system:anonymous; wrong credentials
+// are refused. Threads: any.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 namespace sublet::apiserver {
 
 /// Whose writes are the API server's own.
-inline constexpr std::string_view kOurselves = "system:apiserver";
+inline constexpr std::string_view kInProcessUser = "system:apiserver";
 
 /// unauthorized when credentials are wrong. `snapshot` gives the state to check that a token's service
 /// account and bound object still exist with the same uid; only tokens ask for it, and most requests come with a

@@ -1,5 +1,5 @@
-// Bootstrap tokens: "abcdef.0123456789abcdef", each a Secret bootstrap-token-abcdef in kube-system, by which what joins
-// a cluster shows itself for the first time. Source: plugin/pkg/auth/authenticator/token/bootstrap of Kubernetes. Pure.
+// BootstrapToken: tokens of the form "abcdef.0123456789abcdef", each a Secret bootstrap-token-abcdef in kube-system,
+// with which nodes and clusters join. Source: plugin/pkg/auth/authenticator/token/bootstrap of Kubernetes. Pure.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// ClaimMapping: from the claims of a token whose signature, issuer and times are right to a user, by the issuer's
-// configuration. Pure. Source: plugin/pkg/authenticator/token/oidc of k8s.io/apiserver.
+// ClaimMapping: maps the claims of a verified token to a user, by the issuer's configuration. Pure. Source:
+// plugin/pkg/authenticator/token/oidc of k8s.io/apiserver.
 #pragma once
 
 #include "apiserver/authn/authentication_configuration.h"

@@ -68,7 +68,7 @@ struct ConfiguredAuthentication::Impl {
       keys.push_back(std::make_shared<IssuerKeys>(issuer, loop, *client, clock));
   }
 
-  /// nullopt: no JWT, or nobody's here.
+  /// nullopt: not a JWT, or from none of the issuers.
   std::optional<Token> read(std::string_view token) const {
     const auto parts = split_jwt(token);
     if (!parts) return std::nullopt;

@@ -1,4 +1,4 @@
-// HttpsUrl: where an issuer is asked. Pure.
+// HttpsUrl: the URL of an issuer, parsed. Pure.
 #pragma once
 
 #include <optional>

@@ -64,7 +64,7 @@ void IssuerKeys::ask() {
     asked_ = true;
     asked_at_ = clock_.steady_now();
   }
-  ask(discovery_url_, &IssuerKeys::hear_discovery);
+  ask(discovery_url_, &IssuerKeys::on_discovery);
 }
 
 void IssuerKeys::ask(const std::string& url, void (IssuerKeys::*then)(const net::Response& answer)) {
@@ -93,7 +93,7 @@ void IssuerKeys::ask(const std::string& url, void (IssuerKeys::*then)(const net:
                                  }));
 }
 
-void IssuerKeys::hear_discovery(const net::Response& answer) {
+void IssuerKeys::on_discovery(const net::Response& answer) {
   const auto document = Document::parse_json(answer.body);
   if (!document) return fail("failed to decode provider discovery object: " + document.error().message);
   if (const auto said = (*document)["issuer"].text(); said != url_)
@@ -101,10 +101,10 @@ void IssuerKeys::hear_discovery(const net::Response& answer) {
                 go_quoted(said));
   const auto keys = (*document)["jwks_uri"].string();
   if (keys.empty()) return fail("provider did not return JWKS URL");
-  ask(keys, &IssuerKeys::hear_keys);
+  ask(keys, &IssuerKeys::on_keys);
 }
 
-void IssuerKeys::hear_keys(const net::Response& answer) {
+void IssuerKeys::on_keys(const net::Response& answer) {
   const auto document = Document::parse_json(answer.body);
   if (!document) return fail("failed to decode keys: " + document.error().message);
   auto keys = std::make_shared<JwsKeys>();
@@ -134,7 +134,7 @@ void IssuerKeys::finish() {
     waiting.swap(waiting_);
     calls.swap(calls_);
   }
-  // Calls are not to go within their own answer; and who waits is told outside of it.
+  // A call must not be destroyed within its own answer, and waiting requests resume outside of it.
   loop_.post([waiting = std::move(waiting), calls = std::move(calls)] {
     for (const auto& then : waiting) then();
   });

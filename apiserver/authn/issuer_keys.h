@@ -1,7 +1,7 @@
-// IssuerKeys: the public keys of one issuer, as its discovery document and key set say. They are asked for at the start
-// and when a token names a key that is not known, but not again before ten seconds are over, and kept.
+// IssuerKeys: the public keys of one issuer, from its discovery document and key set. Fetched at the start, and when a
+// token names an unknown key, at most every ten seconds; then cached.
 //
-// Lifecycle: make(), start(); the loop, the client and the clock must live until stop(). Threads: any.
+// Lifecycle: make(), start(); the loop, the client and the clock must outlive stop(). Threads: any.
 #pragma once
 
 #include <functional>
@@ -24,8 +24,8 @@ class IssuerKeys : public std::enable_shared_from_this<IssuerKeys> {
 
   /// Null: they were not to be had yet.
   std::shared_ptr<const JwsKeys> keys() const;
-  /// Whether they are being asked for as this one ("": any) is not there; then `then` runs once they are told, on the
-  /// loop's thread.
+  /// Returns true while the keys are being fetched because this one ("": any) is missing; `then` runs afterwards, on
+  /// the loop's thread.
   bool wait_for(std::string_view key_id, std::function<void()> then);
   void start();
   void stop();
@@ -34,8 +34,8 @@ class IssuerKeys : public std::enable_shared_from_this<IssuerKeys> {
   bool knows(std::string_view key_id) const SUBLET_REQUIRES(mutex_);
   void ask();
   void ask(const std::string& url, void (IssuerKeys::*then)(const net::Response& answer));
-  void hear_discovery(const net::Response& answer);
-  void hear_keys(const net::Response& answer);
+  void on_discovery(const net::Response& answer);
+  void on_keys(const net::Response& answer);
   void fail(const std::string& why);
   void finish();
 

@@ -1,5 +1,5 @@
-// JWT: the compact form of a signed token, and who made its signature. Shared by service account tokens and by those of
-// other issuers. Nothing of a token is to be believed before check_signature() is content. Threads: any.
+// JWT: the compact form of a signed token, and checking its signature. Shared by service account tokens and those of
+// other issuers. A token's content must not be used before check_signature() succeeds. Threads: any.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// OpenSSL key: what the keys of tokens share of OpenSSL's API. Pure; threads: any.
+// OpensslKey: shared code over OpenSSL's API for the keys of tokens. Pure; threads: any.
 #pragma once
 
 #include <openssl/ecdsa.h>

@@ -1,4 +1,4 @@
-// Refuse token: the 401 of a bearer token, with the reason for logs and TokenReview.
+// RefuseToken: the 401 of a bearer token, with the reason for logs and TokenReview.
 #pragma once
 
 #include <string>

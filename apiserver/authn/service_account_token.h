@@ -1,8 +1,8 @@
-// Service account tokens: JWTs (ES256) that this server signs and verifies, and the two documents by which others can
-// verify them. Pure but for a small cache of parsed keys and of signatures that were found right.
+// ServiceAccountToken: JWTs (ES256) that this server signs and verifies, and the two documents with which others can
+// verify them. Pure, except a small cache of parsed keys and verified signatures.
 //
-// Verification here means signature, issuer, audience and times; whether the account and the bound object still exist
-// is authenticate_token()'s business (authenticator.h). Threads: any.
+// Verification covers signature, issuer, audience and times; authenticate_token() (authenticator.h) checks that the
+// account and the bound object still exist. Threads: any.
 #pragma once
 
 #include <optional>
@@ -34,7 +34,7 @@ struct TokenClaims {
 /// Fails with internal_error when one is none.
 Result<std::string> sign_token(const std::string& keys_pem, const TokenClaims& claims);
 
-/// Why a token is refused that nobody here knows: what the rest is, is only said where it is one of ours.
+/// The reason for refusing a token that this server did not sign; details are given for its own tokens only.
 inline constexpr std::string_view kUnknownToken = "invalid bearer token";
 
 /// unauthorized, with the reason in upstream's words, unless issuer, signature and times are right and one of

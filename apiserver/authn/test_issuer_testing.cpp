@@ -103,7 +103,7 @@ std::string TestIssuer::sign(const std::string& id, const std::string& claims) c
 
 void TestIssuer::claim_to_be(const std::string& issuer) {
   const MutexLock lock(mutex_);
-  said_issuer_ = issuer;
+  claimed_issuer_ = issuer;
 }
 
 void TestIssuer::break_down(bool broken) {
@@ -123,8 +123,8 @@ void TestIssuer::serve(const net::Request& request, const std::shared_ptr<net::R
     ++asked_;
     if (broken_) return sink->respond(500, {}, "broken");
     if (request.path() == "/.well-known/openid-configuration")
-      body =
-          R"({"issuer":")" + (said_issuer_.empty() ? url() : said_issuer_) + R"(","jwks_uri":")" + url() + "/keys\"}";
+      body = R"({"issuer":")" + (claimed_issuer_.empty() ? url() : claimed_issuer_) + R"(","jwks_uri":")" + url() +
+             "/keys\"}";
     if (request.path() == "/keys") {
       for (const auto& [id, key] : keys_)
         if (key.shown) body += (body.empty() ? "" : ",") + key.jwk;

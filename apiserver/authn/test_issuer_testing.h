@@ -41,7 +41,7 @@ class TestIssuer {
   TestTlsServer server_;
   mutable Mutex mutex_;
   std::map<std::string, Key> keys_ SUBLET_GUARDED_BY(mutex_);
-  std::string said_issuer_ SUBLET_GUARDED_BY(mutex_);
+  std::string claimed_issuer_ SUBLET_GUARDED_BY(mutex_);
   bool broken_ SUBLET_GUARDED_BY(mutex_) = false;
   int asked_ SUBLET_GUARDED_BY(mutex_) = 0;
 };

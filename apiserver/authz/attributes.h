@@ -1,6 +1,6 @@
-// Attributes: one question to the authorizer, in the words of RBAC: who wants to do what with what.
+// Attributes: one question to the authorizer in the terms of RBAC: user, verb, resource.
 //
-// A view: everything points into what the asker holds (a request, a review's document), for as long as the call takes.
+// A view: everything points into its caller's data (a request, a review's document), for as long as the call takes.
 #pragma once
 
 #include <string>

@@ -7,9 +7,9 @@
 
 namespace sublet::apiserver {
 
-Authorizer::Authorizer(store::Store& store, const std::vector<HouseRights>& house) {
+Authorizer::Authorizer(store::Store& store, const std::vector<ComponentRights>& components) {
   auto policy = std::make_shared<Policy>();
-  for (const auto& [user, rules] : house)
+  for (const auto& [user, rules] : components)
     if (const auto document = schema::Document::parse_json(rules))
       policy->grant(user, std::make_shared<const RoleRules>(document->root()));
   {
@@ -103,7 +103,7 @@ Decision Authorizer::decide(const Attributes& attributes) const {
     return !decision.allowed;
   });
   if (decision.allowed) return decision;
-  if (const auto* house = current->house_rules(user.name); house && house->allow(question))
+  if (const auto* components = current->component_rules(user.name); components && components->allow(question))
     return {true, "allowed to the user " + go_quoted(user.name) + " of this virtual cluster's own"};
   if (!errors.empty()) decision.reason = "RBAC: " + joined_errors(std::move(errors));
   return decision;

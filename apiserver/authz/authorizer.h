@@ -1,9 +1,8 @@
-// Authorizer: who may do what, by the roles and bindings in the store, as of the last commit.
+// Authorizer: decides whether a user may make a request, by the roles and bindings in the store as of the last commit.
 //
 // It follows the store on the commit thread, where a change of a role or binding makes a new Policy before its write is
-// answered: who was told of a right has it with the next request. allows() is for every request: it takes the current
-// Policy and asks it, allocating nothing. There is no node authorizer: a virtual cluster has no kubelets of its own, so
-// the group system:nodes is nobody beyond what RBAC says of it.
+// answered: a right counts from the next request on. allows() runs for every request and allocates nothing. There is no
+// node authorizer: a virtual cluster has no kubelets of its own, so the group system:nodes has the rights of RBAC only.
 // Lifecycle: construct over an open store; stop() before the store goes. Threads: any.
 #pragma once
 
@@ -26,8 +25,8 @@ struct Decision {
 
 class Authorizer {
  public:
-  /// `house`: users of this house with their rules (Policy::grant).
-  Authorizer(store::Store& store, const std::vector<HouseRights>& house);
+  /// `components`: sublet's own users with their rules (Policy::grant).
+  Authorizer(store::Store& store, const std::vector<ComponentRights>& components);
   ~Authorizer();
   Authorizer(const Authorizer&) = delete;
   Authorizer& operator=(const Authorizer&) = delete;
@@ -52,7 +51,7 @@ class Authorizer {
   std::shared_ptr<const Policy> policy_ SUBLET_GUARDED_BY(mutex_);
   std::function<void()> changed_ SUBLET_GUARDED_BY(mutex_);
   bool loaded_ SUBLET_GUARDED_BY(mutex_) = false;
-  std::vector<store::EventPtr> early_ SUBLET_GUARDED_BY(mutex_);  // came while what was there before was being read
+  std::vector<store::EventPtr> early_ SUBLET_GUARDED_BY(mutex_);  // arrived while the existing objects were being read
   std::vector<std::unique_ptr<store::Subscription>> following_;
 };
 

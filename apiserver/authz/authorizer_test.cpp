@@ -22,7 +22,7 @@ class AuthorizerTest : public testing::Test {
   }
 
   Authorizer& authorizer() {
-    if (!authorizer_) authorizer_ = std::make_unique<Authorizer>(*store_, house_);
+    if (!authorizer_) authorizer_ = std::make_unique<Authorizer>(*store_, components_);
     return *authorizer_;
   }
   void put(std::string_view resource, const std::string& name, std::string json) {
@@ -70,7 +70,7 @@ class AuthorizerTest : public testing::Test {
   }
 
   std::unique_ptr<store::Store> store_;
-  std::vector<HouseRights> house_;
+  std::vector<ComponentRights> components_;
   std::unique_ptr<Authorizer> authorizer_;
 };
 
@@ -193,7 +193,7 @@ TEST_F(AuthorizerTest, SaysWhy) {
 }
 
 TEST_F(AuthorizerTest, RightsOfTheHouseAreNobodysToChange) {
-  house_ = {{"syncer", R"([{"verbs":["get"],"apiGroups":[""],"resources":["pods"]}])"}};
+  components_ = {{"syncer", R"([{"verbs":["get"],"apiGroups":[""],"resources":["pods"]}])"}};
   put("clusterroles", "syncer", R"({"rules":[]})");
   EXPECT_TRUE(may(user("syncer"), "get", "pods", "default"));
   EXPECT_FALSE(may(user("syncer"), "delete", "pods", "default"));
@@ -342,7 +342,7 @@ TEST(BootstrapRights, AddWhatIsMissingAndKeepWhatWasAdded) {
   auto other = Document::parse_json(R"({"roleRef":{"name":"b"}})");
   EXPECT_EQ(reconcile_right(binding->root(), more->root()), Reconciled::changed);
   EXPECT_EQ((*binding)["subjects"].size(), 2u);
-  EXPECT_EQ(reconcile_right(binding->root(), other->root()), Reconciled::anew);
+  EXPECT_EQ(reconcile_right(binding->root(), other->root()), Reconciled::recreate);
 }
 
 }  // namespace

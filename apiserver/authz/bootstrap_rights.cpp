@@ -108,7 +108,7 @@ void add_rights_of_served(Value right, const schema::Registry& kinds) {
 
 Reconciled reconcile_right(Value stored, const Value& wanted) {
   if (stored["metadata"]["annotations"][kRbacAutoUpdate].text() == "false") return Reconciled::nothing;
-  if (wanted.has("roleRef") && !stored["roleRef"].equals(wanted["roleRef"])) return Reconciled::anew;
+  if (wanted.has("roleRef") && !stored["roleRef"].equals(wanted["roleRef"])) return Reconciled::recreate;
   bool changed = add_missing_members(stored, wanted, "annotations");
   changed = add_missing_members(stored, wanted, "labels") || changed;
   if (wanted.has("roleRef")) {

@@ -1,6 +1,5 @@
-// BootstrapRights: the roles and bindings that every cluster begins with, under upstream's names, and how what is
-// stored of them is brought up to date at a start. The facts: generated/bootstrap_rights.inc (tools/rbac/generate.py).
-// Pure.
+// BootstrapRights: the roles and bindings that every cluster begins with, under upstream's names, and how stored ones
+// are reconciled at a start. Data: generated/bootstrap_rights.inc (tools/rbac/generate.py). Pure.
 #pragma once
 
 #include <span>
@@ -17,9 +16,9 @@ std::span<const std::string_view> bootstrap_rights();
 /// What upstream's roles have beside, where these kinds are served: it has them behind a feature gate.
 void add_rights_of_served(schema::Value right, const schema::Registry& kinds);
 
-enum class Reconciled : unsigned char { nothing, changed, anew };
+enum class Reconciled : unsigned char { nothing, changed, recreate };
 /// Adds to `stored` what it lacks of `wanted`: rules, subjects, selectors, labels, annotations; what somebody added
-/// stays. Objects that are annotated not to be updated are left alone. `anew`: it refers to another role, which no
+/// stays. Objects that are annotated not to be updated are left alone. `recreate`: it refers to another role, which no
 /// update can change.
 Reconciled reconcile_right(schema::Value stored, const schema::Value& wanted);
 

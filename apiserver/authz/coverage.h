@@ -1,4 +1,4 @@
-// Coverage: whether some rules say everything that others say. Pure; any thread.
+// Coverage: decides whether some rules grant everything that other rules grant. Pure; any thread.
 #pragma once
 
 #include <string_view>

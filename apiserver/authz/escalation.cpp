@@ -24,7 +24,7 @@ void append_list(std::string& text, std::string_view label, const std::vector<st
   text += "]";
 }
 
-/// Missing rights of one resource are told together, each line once, sorted.
+/// Missing rights of one resource are reported together, each line once, sorted.
 std::string missing_text(const std::vector<Right>& missing) {
   struct Line {
     Right of;
@@ -125,7 +125,7 @@ HeldRules held_rules(const Policy& policy, const User& user, std::string_view na
       held.errors.push_back(role_not_found(binding.role_kind, binding.role_name).message);
     return true;
   });
-  if (const auto* house = policy.house_rules(user.name)) append_rules(held.rules, *house);
+  if (const auto* components = policy.component_rules(user.name)) append_rules(held.rules, *components);
   return held;
 }
 

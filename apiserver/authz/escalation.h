@@ -1,4 +1,4 @@
-// Escalation: nobody gives rights away that he has not, unless he may `escalate` the role or `bind` it.
+// Escalation: a user may grant only rights that the user has, unless allowed to `escalate` the role or `bind` it.
 //
 // The checks of a write to a Role, ClusterRole, RoleBinding or ClusterRoleBinding, in upstream's words. Pure; any
 // thread.

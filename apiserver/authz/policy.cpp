@@ -24,7 +24,7 @@ std::string account_namespace(const Subject& subject, const Binding& binding) {
   return subject.namespace_name.empty() ? binding.namespace_name : subject.namespace_name;
 }
 
-/// The name of the user that a subject is; "" when it is a group, or nobody.
+/// The user's name of a subject; "" when the subject is not a user.
 std::string user_of_subject(const Subject& subject, const Binding& binding) {
   if (subject.kind == "User") return subject.name;
   if (subject.kind != kServiceAccount) return {};
@@ -96,14 +96,14 @@ void Policy::put_binding(const BindingPtr& binding, bool present) {
 }
 
 void Policy::grant(const std::string& user, RoleRulesPtr rules) {
-  roles_.edit({kHouse, user, {}}, [&rules](RoleRulesPtr& stored) {
+  roles_.edit({kComponent, user, {}}, [&rules](RoleRulesPtr& stored) {
     stored = std::move(rules);
     return true;
   });
 }
 
-const RoleRules* Policy::house_rules(std::string_view user) const {
-  const auto* found = roles_.find({kHouse, user, {}});
+const RoleRules* Policy::component_rules(std::string_view user) const {
+  const auto* found = roles_.find({kComponent, user, {}});
   return found ? found->get() : nullptr;
 }
 
@@ -122,8 +122,8 @@ bool Policy::allows(const Attributes& attributes) const {
     return !allowed;
   });
   if (allowed) return true;
-  const RoleRules* house = house_rules(attributes.user->name);
-  return house && house->allow(question);
+  const RoleRules* components = component_rules(attributes.user->name);
+  return components && components->allow(question);
 }
 
 Status role_not_found(std::string_view kind, std::string_view name) {

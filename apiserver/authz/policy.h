@@ -1,7 +1,7 @@
 // Policy: all roles and bindings at one revision, indexed by whom they concern. A decision looks at the asker's own
 // bindings and at nothing else, however many there are.
 //
-// Immutable: a change makes another Policy that shares all but the touched parts (CowMap). So whoever holds one sees
+// Immutable: a change makes another Policy that shares all but the touched parts (CowMap). So its holder sees
 // one state, and asking locks nothing and allocates nothing. Threads: any.
 #pragma once
 
@@ -112,9 +112,9 @@ class Policy {
       "roles.rbac.authorization.k8s.io/", "clusterroles.rbac.authorization.k8s.io/",
       "rolebindings.rbac.authorization.k8s.io/", "clusterrolebindings.rbac.authorization.k8s.io/"};
 
-  /// The object came, changed or went. Only while nobody else has this Policy.
+  /// Applies the creation, change or removal of an object. Only while this Policy has one holder.
   void apply(const store::ObjectPtr& before, const store::ObjectPtr& after);
-  /// Rights of a user of the house, which no object of a tenant gives or takes: rules as in a ClusterRole.
+  /// Rights of a user of sublet's own, which no object of a tenant grants or revokes: rules as in a ClusterRole.
   void grant(const std::string& user, RoleRulesPtr rules);
 
   bool allows(const Attributes& attributes) const;
@@ -137,12 +137,12 @@ class Policy {
       if (namespace_name.empty()) return;
     }
   }
-  const RoleRules* house_rules(std::string_view user) const;
+  const RoleRules* component_rules(std::string_view user) const;
   /// Null: there is none.
   const RoleRules* role(std::string_view kind, std::string_view namespace_name, std::string_view name) const;
 
  private:
-  static constexpr char kUser = 'u', kGroup = 'g', kRole = 'r', kHouse = 'h';
+  static constexpr char kUser = 'u', kGroup = 'g', kRole = 'r', kComponent = 'h';
   const RoleRules* rules_of(const Binding& binding) const {
     return role(binding.role_kind, binding.namespace_name, binding.role_name);
   }

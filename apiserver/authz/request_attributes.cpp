@@ -18,7 +18,7 @@ std::string_view verb_of_path(std::string_view method) {
   return method;
 }
 
-// Methods that no collection knows are asked for all the same: who may not do them is told so.
+// Methods that collections do not have are authorized all the same, so that the answer is 403 without the right.
 std::string_view verb_of_resource(const RequestContext& context) {
   if (context.info.verb != Verb::other) return verb_name(context.info.verb);
   if (context.request.method == "PUT") return "update";

@@ -41,7 +41,7 @@ bool names_resource(std::string_view word, const Attributes& wanted) {
   return wanted.resource.size() == 1 && word.starts_with("*/") && word.ends_with(wanted.subresource);
 }
 
-// A word with a '/' is found by what stands behind it: "pods/log" and "*/log" are both asked for by the subresource.
+// A word with a '/' is indexed by its subresource: "pods/log" and "*/log" are both found by "log".
 std::uint64_t bit_of_resource(std::string_view word) {
   const auto slash = word.find('/');
   return bit_of(slash == std::string_view::npos ? word : word.substr(slash + 1));

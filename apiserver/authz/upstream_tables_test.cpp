@@ -27,7 +27,7 @@ class Stored {
   explicit Stored(const Value& objects) : store_(std::move(*store::Store::open(store::make_memory_log()))) {
     for (const Value list : objects)
       for (const Value object : list) put(list.key(), object);
-    authorizer_ = std::make_unique<Authorizer>(*store_, std::vector<HouseRights>{});
+    authorizer_ = std::make_unique<Authorizer>(*store_, std::vector<ComponentRights>{});
   }
   ~Stored() {
     authorizer_->stop();
@@ -242,7 +242,7 @@ void judge_reconciled(const Value& one, std::string_view kind, std::string_view 
   static const std::map<std::string_view, Reconciled> kOperations = {{"none", Reconciled::nothing},
                                                                      {"", Reconciled::nothing},
                                                                      {"update", Reconciled::changed},
-                                                                     {"recreate", Reconciled::anew}};
+                                                                     {"recreate", Reconciled::recreate}};
   Document stored;
   stored.root().set(one["existing"][kind]);
   const Reconciled done = reconcile_right(stored.root(), one["expected"][kind]);

@@ -112,7 +112,9 @@ Result<Output> negotiate(std::string_view accept, Servable servable) {
 }
 
 bool wants_pretty(std::optional<std::string_view> parameter, std::string_view user_agent) {
-  if (parameter) return *parameter != "0" && *parameter != "false";
+  // Go's strconv.ParseBool; upstream's only boolean parameter that is read so.
+  constexpr std::array<std::string_view, 6> kTrue = {"1", "t", "T", "TRUE", "true", "True"};
+  if (parameter && !parameter->empty()) return std::ranges::find(kTrue, *parameter) != kTrue.end();
   return user_agent.starts_with("curl/") || user_agent.starts_with("Wget") || user_agent.starts_with("Mozilla/5.0");
 }
 

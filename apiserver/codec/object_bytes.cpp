@@ -154,7 +154,7 @@ Result<schema::Document> served_document(const store::Object& object, const Rout
 }
 
 Result<schema::Document> working_document(const store::Object& object, const Route& route) {
-  return outside_of(route) ? served_document(object, route) : stored_document(object);
+  return webhook_conversion_of(route) ? served_document(object, route) : stored_document(object);
 }
 
 }  // namespace sublet::apiserver

@@ -124,7 +124,7 @@ Result<bool> ObjectFilter::matches(const store::Object& object) const {
 }
 
 Result<std::shared_ptr<const void>> ObjectFilter::prepare(std::span<const store::Object* const> objects) const {
-  const OutsideConversion* outside = outside_of(*route_);
+  const WebhookConversion* outside = webhook_conversion_of(*route_);
   if (!reads_objects() || !outside || !MayWait::here()) return nullptr;
   return outside->prepare(objects);
 }

@@ -25,7 +25,7 @@ class ObjectFilter {
   static Result<ObjectFilter> parse(const Route& route, const Query& query, std::string_view name = {});
   /// Fails where the object must be read and cannot.
   Result<bool> matches(const store::Object& object) const;
-  /// What can be said without reading it: false, and it does not match.
+  /// Decides without reading the object where possible: false means that it does not match.
   bool may_match(const store::Object& object) const;
   bool reads_objects() const { return !fields_inside_.everything(); }
   /// Where one may wait (MayWait): has those converted that matches() will read, all at once; they are at hand as long

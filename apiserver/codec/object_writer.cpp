@@ -59,7 +59,8 @@ std::optional<std::string> json_to_protobuf(std::string_view json, const schema:
   auto document = Document::parse_json(json);
   if (!document) return std::nullopt;
   const Value root = document->root();
-  const std::string version = root["apiVersion"].string(), kind = root["kind"].string();
+  // The core group's APIResourceList has no apiVersion in its JSON.
+  const std::string version = root["apiVersion"].string("v1"), kind = root["kind"].string();
   const auto slash = version.find('/');
   const auto group = slash == std::string::npos ? std::string() : version.substr(0, slash);
   const Type type = kinds.find_kind(group, slash == std::string::npos ? version : version.substr(slash + 1), kind);
@@ -103,7 +104,7 @@ Result<std::string> ObjectWriter::object_json(const store::Object& object) const
 
 // Who converts may have changed labels and annotations.
 Result<std::string> ObjectWriter::metadata_of(const store::Object& object) const {
-  if (!outside_of(route_)) return metadata_json(object);
+  if (!webhook_conversion_of(route_)) return metadata_json(object);
   auto document = served_document(object, route_);
   if (!document) return fail(document.error());
   return (*document)["metadata"].to_json();

@@ -1,5 +1,5 @@
 // HorizontalPodAutoscaler: autoscaling/v1 and the stored v2 (upstream's apis/autoscaling/v1/conversion.go). What v1 has
-// no field for stands in annotations, as JSON in v1's shape. Pure; any thread.
+// no field for is kept in annotations, as JSON in v1's shape. Pure; any thread.
 #pragma once
 
 #include "sublet/schema/document.h"

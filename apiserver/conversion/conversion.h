@@ -3,8 +3,8 @@
 //
 // Most versions have the stored shape and no entry here. events.k8s.io/v1 is the stored core/v1 Event under other
 // field names; autoscaling/v1 has less of a HorizontalPodAutoscaler than the stored v2 (autoscaler.h). Pure; any
-// thread. Of kinds that somebody else converts (OutsideConversion) the verbs work on objects in the served version, and
-// they become the stored one only when they are written.
+// thread. For kinds that a webhook converts (WebhookConversion) the verbs work on objects in the served version, and
+// convert them to the stored version when they are written.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ struct FieldAlias {
   std::string_view served, stored;  // field-selector labels
 };
 
-/// Whether what is done on this thread may wait for others; no loop may.
+/// While one exists, code on this thread may block on others; never on a loop.
 class MayWait {
  public:
   MayWait();
@@ -31,25 +31,25 @@ class MayWait {
   MayWait(const MayWait&) = delete;
   MayWait& operator=(const MayWait&) = delete;
   static bool here();
-  /// Somebody would have had to wait on this thread, where nobody may. take_missed() tells it once.
+  /// Records that code on this thread would have had to block, where it may not. take_missed() returns it once.
   static void miss();
   static bool take_missed();
 };
 
-/// To one version, by a webhook (crd/webhook_converter.h). What is not at hand is asked for where MayWait::here(), else
-/// refused. Any thread.
-class OutsideConversion {
+/// Converts to one version by a webhook (crd/webhook_converter.h). Objects that are not at hand are converted where
+/// MayWait::here(), else refused. Any thread.
+class WebhookConversion {
  public:
-  virtual ~OutsideConversion() = default;
-  /// Whether requests of the version may have to ask: then they are worked on where one may wait.
+  virtual ~WebhookConversion() = default;
+  /// Returns true if requests of the version may call the webhook: they run where they may block.
   virtual bool asks() const = 0;
-  /// What is stored, in this version, kind and apiVersion in front.
+  /// Returns the stored object in this version, with kind and apiVersion first.
   virtual Result<schema::Document> read(const store::Object& object) const = 0;
   /// The same in place, for an object with its kind and apiVersion.
   virtual Outcome convert(schema::Value object) const = 0;
-  /// Whether read() would not ask.
+  /// Returns true if read() would not call the webhook.
   virtual bool at_hand(const store::Object& object) const = 0;
-  /// Asks for several at once; they are at hand as long as what it returns is held.
+  /// Converts several at once; they are at hand while the returned handle is held.
   virtual Result<std::shared_ptr<const void>> prepare(std::span<const store::Object* const> objects) const = 0;
 };
 
@@ -58,7 +58,7 @@ struct Conversion {
   Hook<void(schema::Value object)> from_storage;
   Hook<void(schema::Value object)> to_storage;
   std::span<const FieldAlias> field_aliases;
-  const OutsideConversion* outside = nullptr;
+  const WebhookConversion* outside = nullptr;
 
   /// Null when the served version has the stored shape.
   static const Conversion* row_of(const schema::ResourceFacts& served);
@@ -66,8 +66,8 @@ struct Conversion {
 
 /// Null when the route's version has the stored shape.
 inline const Conversion* conversion_of(const Route& route) { return route.kinds->entry<Conversion>(*route.served); }
-/// Null: the version is converted here, or not at all.
-inline const OutsideConversion* outside_of(const Route& route) {
+/// Null: no webhook converts the version.
+inline const WebhookConversion* webhook_conversion_of(const Route& route) {
   const Conversion* conversion = conversion_of(route);
   return conversion ? conversion->outside : nullptr;
 }

@@ -83,7 +83,7 @@ struct VersionConversion : Conversion {
 
   const CustomKindPtr kind;
   const std::string version_text;
-  std::unique_ptr<const OutsideConversion> by_webhook;
+  std::unique_ptr<const WebhookConversion> by_webhook;
 };
 
 /// The texts are the definition's.
@@ -98,7 +98,7 @@ struct OwnFields : VersionFields {
   const CustomKindPtr kind;
 };
 
-/// Nobody owns status through the main endpoint, nor anything else through /status.
+/// Status has no manager through the main endpoint, nor any other field through /status.
 std::shared_ptr<const ResetFields> reset_fields(bool has_status) {
   auto made = std::make_shared<ResetFields>();
   if (!has_status) return made;
@@ -149,7 +149,7 @@ void put_version(schema::KindSet& set, const ServedKind& served, const Definitio
   set.put<VersionFields>(group, version.name, plural, std::make_shared<const OwnFields>(served.kind, version));
   if (!version.columns.empty())
     set.put<Printer>(group, version.name, plural, std::make_shared<const CustomPrinter>(version.columns));
-  if (served.kind->reads_anew())
+  if (served.kind->converts_on_read())
     set.put<Conversion>(group, version.name, plural,
                         std::make_shared<const VersionConversion>(served.kind, version.name));
   if (!version.warning.empty())
@@ -191,7 +191,7 @@ CustomKind::CustomKind(store::ObjectPtr source, Definition definition, const Val
   const bool defaults_status = std::ranges::any_of(definition_.versions, [&](const DefinitionVersion& version) {
     return version.has_status && schema_of(object, version.name)["properties"]["status"].has("default");
   });
-  reads_anew_ = definition_.generation > 1 || differ || defaults_status || converter_;
+  converts_on_read_ = definition_.generation > 1 || differ || defaults_status || converter_;
 }
 
 CustomKind::~CustomKind() = default;
@@ -232,11 +232,11 @@ const CustomKind::Compiled& CustomKind::compiled(std::string_view asked) const {
 }
 
 bool CustomKind::ready(std::string_view version) const {
-  return find_compiled(this->version(version).name) && (!reads_anew_ || find_compiled(definition_.stored().name));
+  return find_compiled(this->version(version).name) && (!converts_on_read_ || find_compiled(definition_.stored().name));
 }
 void CustomKind::make_ready(std::string_view version) const {
   (void)compiled(version);
-  if (reads_anew_) (void)compiled(definition_.stored().name);  // its defaults are set when an object is read
+  if (converts_on_read_) (void)compiled(definition_.stored().name);  // its defaults are set when an object is read
 }
 const Schema& CustomKind::schema(std::string_view version) const { return compiled(version).root; }
 const Rules* CustomKind::rules(std::string_view version) const { return compiled(version).rules.get(); }

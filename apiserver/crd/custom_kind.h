@@ -1,4 +1,4 @@
-// CustomKind: one CustomResourceDefinition: what it says, its schemas, and what each room is to say of its kind.
+// CustomKind: one CustomResourceDefinition: its definition, its schemas, and its kind's entries for each layer.
 // kinds_of_group(): the KindSet of all kinds of one API group.
 //
 // A tenant installs a hundred definitions and uses ten. So a version's schema, rules and merge types are compiled when
@@ -26,7 +26,7 @@ namespace sublet::apiserver {
 class CustomKind {
  public:
   /// `source`: the stored definition, which the schemas are compiled from and OpenAPI has its descriptions from.
-  /// `converter`: who converts between its versions; null: nobody, they differ in name only.
+  /// `converter`: converts between its versions; null: they differ in name only.
   CustomKind(store::ObjectPtr source, Definition definition, const schema::Value& object,
              std::shared_ptr<const WebhookConverter> converter = nullptr);
   ~CustomKind();
@@ -41,12 +41,12 @@ class CustomKind {
   /// Null: it has none.
   const Rules* rules(std::string_view version) const;
   const patches::MergeType& merge_type(std::string_view version) const;
-  /// Whether all of that stands that requests of a version need, and the making.
+  /// Whether what requests of a version need is compiled, and compiling it.
   bool ready(std::string_view version) const;
   void make_ready(std::string_view version) const;
   const WebhookConverter* converter() const { return converter_.get(); }
   /// Whether what is stored may not be as a version's schema wants it, so that it is looked at when it is read.
-  bool reads_anew() const { return reads_anew_; }
+  bool converts_on_read() const { return converts_on_read_; }
 
  private:
   struct Compiled;
@@ -55,7 +55,7 @@ class CustomKind {
 
   const Definition definition_;
   const std::shared_ptr<const WebhookConverter> converter_;
-  bool reads_anew_ = false;
+  bool converts_on_read_ = false;
   mutable Mutex making_;  // one compiles at a time, and who only asks does not wait for it
   mutable Mutex mutex_;
   mutable store::ObjectPtr source_ SUBLET_GUARDED_BY(mutex_);

@@ -88,7 +88,7 @@ struct Known {
   CustomKindPtr kind;
   Naming naming;
   std::optional<Condition> approval;
-  std::optional<Naming> told;  // what `stored` says of the naming; nullopt: nobody has looked yet
+  std::optional<Naming> told;  // the naming in the status of `stored`; nullopt: not read yet
   bool served() const { return naming.all_accepted() || established; }
   /// Those that it has, or else that it had.
   KindNames names() const {
@@ -280,7 +280,7 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
     });
   }
 
-  /// Whoever watches a kind that went, or has become another one, begins anew.
+  /// Ends the watches of a kind that was removed or changed; their clients begin again.
   void finish_watches(const std::map<std::string, Group>& before) {
     const store::Revision now = core.store.snapshot().revision();
     for (const auto& [name, group] : before)

@@ -1,7 +1,7 @@
 // DefinitionKeeper: makes a server serve what its CustomResourceDefinitions define.
 //
 // It looks at all stored definitions whenever one of them changes: compiles the new ones, gives out names, installs the
-// kinds, and only then says Established in their status, so that nobody who reads that meets a 404. The kinds of a
+// kinds, and only then sets Established in their status, so that a reader of it never gets a 404. The kinds of a
 // definition that is being deleted stay until the last of their objects is gone.
 // Lifecycle: start() installs what is stored, before anybody is served; then works on a thread of its own until stop().
 // It writes as a client of the server itself. While there has never been a definition, the server's kinds are not

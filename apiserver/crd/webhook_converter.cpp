@@ -118,7 +118,7 @@ class AtHand {
   using Text = std::shared_ptr<const std::string>;
 
   /// Two states of an object may have the same revision (what is only shown), and one state two (what left a selection
-  /// is told at the revision of that).
+  /// is sent at the revision of that).
   static std::string key_of(const store::Object& object) {
     return object.key + '\n' + std::to_string(object.bytes.size()) + '\n' +
            std::to_string(std::hash<std::string>{}(object.bytes));
@@ -150,7 +150,7 @@ class AtHand {
 
 // --- one version ---
 
-class WebhookConverter::ToVersion final : public OutsideConversion {
+class WebhookConverter::ToVersion final : public WebhookConversion {
  public:
   ToVersion(std::shared_ptr<const WebhookConverter> converter, const std::string& version, const CustomKind& kind)
       : converter_(std::move(converter)), api_version_(converter_->group_ + "/" + version), kind_(kind) {}
@@ -185,7 +185,7 @@ class WebhookConverter::ToVersion final : public OutsideConversion {
   }
 
   bool at_hand(const store::Object& object) const override {
-    return stands_in(object) || at_hand_.find(AtHand::key_of(object));
+    return is_stored_in(object) || at_hand_.find(AtHand::key_of(object));
   }
 
   Result<std::shared_ptr<const void>> prepare(std::span<const store::Object* const> objects) const override {
@@ -194,7 +194,7 @@ class WebhookConverter::ToVersion final : public OutsideConversion {
     std::vector<std::string> keys;
     std::size_t bytes = 0;
     for (const store::Object* object : objects) {
-      if (stands_in(*object)) continue;
+      if (is_stored_in(*object)) continue;
       std::string key = AtHand::key_of(*object);
       if (auto text = at_hand_.find(key)) {
         held->push_back(std::move(text));
@@ -216,9 +216,9 @@ class WebhookConverter::ToVersion final : public OutsideConversion {
  private:
   std::string version_of(std::string& text) const {
     std::string said = take_version(text);
-    return said.empty() ? converter_->unsaid_ : said;
+    return said.empty() ? converter_->unreported_ : said;
   }
-  bool stands_in(const store::Object& object) const {
+  bool is_stored_in(const store::Object& object) const {
     std::string end = object.bytes.substr(object.bytes.size() - std::min<std::size_t>(object.bytes.size(), 512));
     return version_of(end) == api_version_;
   }
@@ -272,7 +272,7 @@ WebhookConverter::WebhookConverter(ServerCore& core, const Definition& definitio
   }
   client_ = WebhookClient::read(webhook["clientConfig"]);
   // They were written before a webhook was named, when there was one version most likely.
-  unsaid_ = versions.empty() ? stored_ : group_ + "/" + versions.at(0).string();
+  unreported_ = versions.empty() ? stored_ : group_ + "/" + versions.at(0).string();
   for (const Value version : versions)
     if (group_ + "/" + version.string() != stored_) stored_otherwise_ = true;
 }
@@ -283,14 +283,14 @@ std::shared_ptr<const WebhookConverter> WebhookConverter::make(ServerCore& core,
   return std::shared_ptr<const WebhookConverter>(new WebhookConverter(core, definition, object));
 }
 
-std::unique_ptr<const OutsideConversion> WebhookConverter::to_version(const std::string& version,
+std::unique_ptr<const WebhookConversion> WebhookConverter::to_version(const std::string& version,
                                                                       const CustomKind& kind) const {
   return std::make_unique<const ToVersion>(shared_from_this(), version, kind);
 }
 
 namespace {
 
-/// One who waits for an answer; a server that stops wakes nobody, so it looks whether it does.
+/// A thread that waits for an answer; a server that stops does not wake it, so it polls for that.
 class PendingAnswer {
  public:
   void answer(Result<std::string> body) {

@@ -29,7 +29,7 @@ class WebhookConverter : public std::enable_shared_from_this<WebhookConverter> {
   static std::shared_ptr<const WebhookConverter> make(ServerCore& core, const Definition& definition,
                                                       const schema::Value& object);
   /// To "v1". `kind`, whose schemas say what the stored versions have by default, outlives it.
-  std::unique_ptr<const OutsideConversion> to_version(const std::string& version, const CustomKind& kind) const;
+  std::unique_ptr<const WebhookConversion> to_version(const std::string& version, const CustomKind& kind) const;
 
   static constexpr std::chrono::seconds kTimeout{30};
   static constexpr std::size_t kReviewBytes = 1u << 20;  // of objects in one question, about
@@ -45,7 +45,7 @@ class WebhookConverter : public std::enable_shared_from_this<WebhookConverter> {
 
   ServerCore& core_;
   const std::string group_, kind_, stored_;  // stored_: the version that objects are stored in
-  std::string unsaid_;                       // that of objects that say none
+  std::string unreported_;                   // that of objects that say none
   std::string review_version_;               // empty: none that we know
   WebhookClient client_;
   mutable std::atomic<bool> stored_otherwise_{false};  // there are objects of another version than stored_

@@ -1,6 +1,6 @@
-// CustomSchema: what OpenAPI says of a kind made at run time, by who made the kind; a column of the Registry.
+// CustomSchema: OpenAPI schemas of a kind made at run time, provided by its maker; a column of the Registry.
 //
-// Descriptions and all are read anew for every document: nothing of them is held. Any thread.
+// Schemas are read again for every document; nothing is held. Any thread.
 #pragma once
 
 #include <string>

@@ -1,8 +1,7 @@
-// Discovery and OpenAPI documents, made from one snapshot of kinds and cached with it by their
-// caller. Pure.
-// Spec sections 1.2 and 1.3: legacy and aggregated discovery (v2, v2beta1), OpenAPI v3 per group version with the PATCH
-// parameters that kubectl needs, OpenAPI v2 as JSON and as gnostic protobuf. Built on first use, so that an idle
-// virtual cluster pays nothing for them.
+// Discovery and OpenAPI documents of one snapshot of kinds: legacy and aggregated discovery (v2, v2beta1), OpenAPI v3
+// for each group version with the parameters that kubectl needs, OpenAPI v2 as JSON and as gnostic protobuf.
+//
+// Built on first use and cached with the snapshot by the caller, so an idle virtual cluster does not hold them. Pure.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,6 @@
-// Foreign: what other API servers serve and this one hands over to them, as this one's discovery and OpenAPI have it.
+// Foreign: group versions of other API servers, as this server's discovery and OpenAPI show them.
 //
-// A foreign version stands behind this server's own versions of the group, a foreign group behind its groups. Values,
-// pure.
+// Foreign versions come after this server's own versions of the group, foreign groups after its groups. Values, pure.
 #pragma once
 
 #include <optional>
@@ -19,7 +18,7 @@ struct ForeignApi {
   std::string group, version;
   std::string resources;    // its APIResourceList, JSON; empty: not known
   std::string openapi_url;  // of its OpenAPI v3 document; empty: it has none
-  bool available = false;   // else what is said of it may be out of date
+  bool available = false;   // else its documents may be out of date
 };
 /// Versions of a group stand together, the preferred one first.
 using ForeignApis = std::vector<ForeignApi>;

@@ -1,4 +1,4 @@
-// gnostic's openapi.v2 messages, written from OpenAPI v2 JSON. Which JSON member becomes which protobuf field stands in
+// gnostic's openapi.v2 messages, written from OpenAPI v2 JSON. The mapping of JSON members to protobuf fields is in
 // one table; members that the table does not know are a programming error (asserted in tests by a round over all).
 #pragma once
 

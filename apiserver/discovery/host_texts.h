@@ -1,8 +1,7 @@
-// HostTexts: the descriptions of another server's OpenAPI v3 document of a group version, by definition and field.
+// HostTexts: descriptions from a host's OpenAPI v3 document of a group version, by definition and field.
 //
-// Our own documents have no texts of fields; the host's has, and is read when somebody wants them (endpoints/
-// host_openapi.h). What only the other server defines is never shown: texts are looked up by what ours define. Holds
-// the document's text, some times 100 KB: for as long as one of ours is being written. Pure; threads: any once made.
+// Our own documents have no descriptions of fields. Only texts for definitions of ours are shown, never what the host
+// alone defines. Holds the document's text, some 100 KB, while one of our documents is written. Pure; threads: any.
 #pragma once
 
 #include <map>

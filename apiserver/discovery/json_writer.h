@@ -73,7 +73,7 @@ class JsonWriter {
   }
 
   std::string out_;
-  bool fresh_ = true;  // nothing stands before the next value: no comma
+  bool fresh_ = true;  // the next value is the first: no comma
 };
 
 }  // namespace sublet::apiserver

@@ -147,7 +147,7 @@ void write_extensions(JsonWriter& json, const Field& field) {
     json.member("x-kubernetes-patch-strategy", strategy_text(field.patch_strategy()));
 }
 
-/// A reference with facts beside it: OpenAPI 3.0 ignores what stands next to $ref, so it goes into allOf.
+/// A reference with facts beside it: OpenAPI 3.0 ignores members next to $ref, so the reference goes into allOf.
 void write_referring_members(JsonWriter& json, const Field& field, OpenApiDialect dialect) {
   if (dialect == OpenApiDialect::v3)
     json.key("allOf").array([&] { write_reference(json, reference_of(field), dialect); });

@@ -29,7 +29,7 @@ void write_reference(JsonWriter& json, std::string_view name, OpenApiDialect dia
 /// The members that say what an operation does to which kind.
 void write_what_it_does(JsonWriter& json, const ApiOperation& operation);
 
-/// The definition that stands for the body of a PATCH: any object.
+/// The definition of the body of a PATCH: any object.
 inline constexpr std::string_view kPatchDefinition = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";
 /// The definition of an object's metadata.
 inline constexpr std::string_view kObjectMetaType = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";

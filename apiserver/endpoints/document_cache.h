@@ -1,9 +1,9 @@
-// DocumentCache: large derived bodies (discovery, OpenAPI) kept in a small budget, compressed, with their ETags; a part
-// of the snapshot of kinds that they are made from.
+// DocumentCache: derived documents (discovery, OpenAPI), compressed, with their ETags, in a small budget; a part of the
+// snapshot of kinds that they are made from.
 //
-// Nothing is built before it is asked for, and the least recently used goes when the budget is full, so an idle virtual
-// cluster holds little. Building takes some milliseconds, so it is no work for a loop. Any thread; two at once may
-// build the same body twice.
+// Documents are built on request, and the least recently used is dropped when the budget is full, so an idle virtual
+// cluster holds little. Building takes milliseconds, so it does not run on a loop. Any thread; two threads may build
+// the same document at once.
 #pragma once
 
 #include <functional>

@@ -142,7 +142,12 @@ void serve_discovery(const ContextPtr& context) {
   }
   auto body = legacy_discovery(*context->kinds, path, server_address(context->core->options), others->apis);
   if (!body) return reply_status(*context, no_such_path());
-  reply_text(*context, 200, kJsonType, std::move(*body));
+  auto output = negotiate(context->request.headers.get("Accept"), {});
+  if (!output) return reply_status(*context, output.error());
+  context->output = *output;
+  context->output.pretty = context->output.media == Media::json &&
+                           wants_pretty(context->query.find("pretty"), context->request.headers.get("User-Agent"));
+  reply_json(*context, 200, std::move(*body));
 }
 
 void serve_openapi_v2(const ContextPtr& context) {

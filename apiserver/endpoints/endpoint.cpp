@@ -80,8 +80,10 @@ void serve_metrics(const ContextPtr& context) {
   metrics::gauge("apiserver_storage_objects", "Objects stored.").set(static_cast<std::int64_t>(stats.objects));
   metrics::gauge("apiserver_longrunning_requests", "Watches that run.")
       .set(static_cast<std::int64_t>(context->core->watches.size()));
-  metrics::gauge("apiserver_current_inflight_requests", "Writes that wait for their commit.")
-      .set(context->core->writes_in_flight.load());
+  constexpr std::string_view kInFlight = "apiserver_current_inflight_requests",
+                             kInFlightHelp = "Requests that run, without watches and sessions, by kind.";
+  metrics::gauge(kInFlight, kInFlightHelp, {{"request_kind", "mutating"}}).set(context->core->writes_in_flight.load());
+  metrics::gauge(kInFlight, kInFlightHelp, {{"request_kind", "readOnly"}}).set(context->core->reads_in_flight.load());
   metrics::gauge("process_resident_memory_bytes", "Resident memory.").set(resident_bytes());
   reply_text(*context, 200, "text/plain; version=0.0.4; charset=utf-8", metrics::exposition());
 }

@@ -4,6 +4,8 @@
 namespace sublet::apiserver {
 namespace {
 
+bool is_store_healthy(const ServerCore& core) { return !core.store.stats().poisoned; }
+
 struct HealthCheck {
   std::string_view name;
   bool ready_only;  // part of /readyz, not of /livez
@@ -11,7 +13,12 @@ struct HealthCheck {
 };
 constexpr HealthCheck kChecks[] = {
     {"ping", false, [](const ServerCore&) { return true; }},
-    {"store", false, [](const ServerCore& core) { return !core.store.stats().poisoned; }},
+    {"log", false, [](const ServerCore&) { return true; }},
+    // By upstream's name too: tools ask for it, or exclude it.
+    {"etcd", false, is_store_healthy},
+    {"store", false, is_store_healthy},
+    {"etcd-readiness", true, is_store_healthy},
+    {"informer-sync", true, [](const ServerCore& core) { return core.ready.load(); }},
     {"poststarthook/start-system-namespaces", true, [](const ServerCore& core) { return core.ready.load(); }},
     {"shutdown", true, [](const ServerCore& core) { return !core.stopping.load(); }},
 };

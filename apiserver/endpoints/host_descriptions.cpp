@@ -20,7 +20,8 @@ struct HostDescriptions::Impl {
   using Then = std::function<void(std::shared_ptr<const HostHashes>)>;
   Impl(HostOpenApi ask_, Clock& clock_) : ask(std::move(ask_)), clock(clock_) {}
 
-  // The hashes that count for now; null: `then` waits for the answer, and the caller is to ask when nobody has yet.
+  // The hashes that count for now; null: `then` waits for the answer, and the caller asks the host when no request is
+  // under way.
   std::shared_ptr<const HostHashes> known_or_wait(Then& then, bool& ask_now) {
     const MutexLock lock(mutex);
     const auto now = clock.steady_now();
@@ -30,7 +31,7 @@ struct HostDescriptions::Impl {
     return nullptr;
   }
 
-  void hear_hashes(const Result<std::string>& answer) {
+  void on_hashes(const Result<std::string>& answer) {
     std::vector<Then> waited;
     std::shared_ptr<const HostHashes> said;
     {
@@ -76,7 +77,7 @@ void HostDescriptions::with_hashes(std::function<void(std::shared_ptr<const Host
   if (const auto known = impl_->known_or_wait(then, ask_now)) return then(known);
   if (!ask_now) return;
   impl_->ask("", [weak = std::weak_ptr(impl_)](const Result<std::string>& answer) {
-    if (const auto impl = weak.lock()) impl->hear_hashes(answer);
+    if (const auto impl = weak.lock()) impl->on_hashes(answer);
   });
 }
 

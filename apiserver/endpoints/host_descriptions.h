@@ -1,11 +1,10 @@
-// HostDescriptions: what the host says of Kubernetes' own fields in its OpenAPI v3, asked for when somebody reads ours.
+// HostDescriptions: the host's descriptions of Kubernetes' own fields, from its OpenAPI v3, fetched on request.
 //
-// Kept are the hashes of its documents (some KiB), for a minute; of the documents nothing: the texts are written into
-// ours, which the DocumentCache keeps, compressed, as long as somebody reads them. A host that does not answer is not
-// asked again for ten seconds, and meanwhile its hashes are those that it last said: who has a document with texts
-// keeps it, and who asks for one is given it without texts, to ask again.
+// Keeps the hashes of the host's documents (some KiB) for a minute, and no documents: their texts are written into
+// ours, which the DocumentCache holds. A host that does not answer is not asked again for ten seconds. Meanwhile its
+// last hashes are used: a client keeps its document with texts, and a new client gets one without texts.
 //
-// Lifecycle: stop() forgets who waits. Threads: any; `then` runs on the caller's thread or on that of the answer.
+// Lifecycle: stop() drops waiting calls. Threads: any; `then` runs on the caller's thread or on that of the answer.
 #pragma once
 
 #include <functional>
@@ -22,7 +21,7 @@ class HostDescriptions {
  public:
   HostDescriptions(HostOpenApi ask, Clock& clock);
   ~HostDescriptions();
-  /// Calls `then` at once when they are known, or nobody could be asked; never with null.
+  /// Calls `then` at once when they are known or no host is connected; never with null.
   void with_hashes(std::function<void(std::shared_ptr<const HostHashes>)> then);
   /// Its document of a group version; null: there is none now.
   void with_document(const std::string& path, std::function<void(std::shared_ptr<const std::string>)> then);

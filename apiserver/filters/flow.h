@@ -1,8 +1,8 @@
-// Flow: a request takes its seats before it is worked on (flowcontrol/flow_control.h), and waits for them without
-// holding up its loop.
+// Flow: takes the seats of a request before it runs (flowcontrol/flow_control.h), and waits for them without blocking
+// its loop.
 //
-// What goes on for as long as its peer likes (logs, exec, attach, port-forward, proxies) has no seat; a watch has one
-// until its stream has begun. Who gets none is told 429 in upstream's words.
+// Requests without an end of their own (logs, exec, attach, port-forward, proxies) take no seat; a watch holds one
+// until its stream has begun. A request without a seat is answered 429 in upstream's words.
 #pragma once
 
 #include "apiserver/request/request_context.h"

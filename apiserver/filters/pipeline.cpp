@@ -1,5 +1,7 @@
 #include "apiserver/filters/pipeline.h"
 
+#include <algorithm>
+
 #include "apiserver/aggregation/service_proxy.h"
 #include "apiserver/authn/authenticator.h"
 #include "apiserver/authz/authorizer.h"
@@ -7,9 +9,8 @@
 #include "apiserver/endpoints/endpoint.h"
 #include "apiserver/filters/flow.h"
 #include "apiserver/filters/impersonation.h"
-#include "apiserver/request/large_work.h"
 #include "apiserver/subresources/subresource.h"
-#include "apiserver/verbs/aside.h"
+#include "apiserver/verbs/placement.h"
 #include "apiserver/verbs/pod_proxy.h"
 #include "apiserver/verbs/scale.h"
 #include "apiserver/verbs/verb.h"
@@ -40,13 +41,13 @@ std::string audit_id_of(const RequestContext& context) {
   return sent.empty() || sent.size() > kMax ? uuid_v4(context.core->random) : std::string(sent);
 }
 
-// By their names these may write what the border believes (what comes from the host, a Service's addresses): the
-// socket's peer, and this process. A tenant's administrator may impersonate whom he likes, and sign any name.
-bool may_be_called(std::string_view name, const RequestContext& context) {
+// The names of the socket's peer and of this process may write what the border trusts (objects of the host, a Service's
+// addresses), so they are reserved: a tenant's administrator may impersonate any user, and sign any name.
+bool may_use_name(std::string_view name, const RequestContext& context) {
   using Kind = net::PeerIdentity::Kind;
   const Kind kind = context.request.peer.kind;
   if (kind == Kind::unix_socket || kind == Kind::in_process) return true;
-  return name != context.core->options.unix_socket_user && name != kOurselves;
+  return name != context.core->options.unix_socket_user && name != kInProcessUser;
 }
 
 bool authenticate_request(RequestContext& context) {
@@ -64,11 +65,11 @@ bool authenticate_request(RequestContext& context) {
     reply_status(context, acting.error());
     return false;
   }
-  if (may_be_called(context.user.name, context)) return true;
+  if (may_use_name(context.user.name, context)) return true;
   reply_status(context, plain_status(Reason::forbidden,
                                      "\"" + context.user.name +
-                                         "\" is the name of a part of this virtual cluster, which nobody else may use: "
-                                         "not by a certificate, nor by a token, nor by impersonation"));
+                                         "\" is reserved for a component of this virtual cluster; it cannot be used by "
+                                         "certificate, token or impersonation"));
   return false;
 }
 
@@ -87,16 +88,18 @@ void refuse_for_now(RequestContext& context) {
   reply_status(context, status);
 }
 
-// Takes a place among the writes that wait for their commit.
-bool admit_write(RequestContext& context) {
-  auto& writes = context.core->writes_in_flight;
-  if (writes.fetch_add(1, std::memory_order_relaxed) < kWritesInFlightMax) {
-    context.in_flight = &writes;
-    return true;
-  }
-  writes.fetch_sub(1, std::memory_order_relaxed);
-  refuse_for_now(context);
-  return false;
+// Upstream's long-running requests: watches, sessions and logs.
+bool is_long_running(const RequestInfo& info) {
+  constexpr std::string_view kSubresources[] = {"attach", "exec", "log", "portforward", "proxy"};
+  return info.verb == Verb::watch || std::ranges::find(kSubresources, info.subresource) != std::end(kSubresources);
+}
+
+// Counts the request until it ends (apiserver_current_inflight_requests).
+void count_in_flight(RequestContext& context) {
+  if (is_long_running(context.info)) return;
+  const bool mutates = context.info.is_resource && is_write(context.info.verb);
+  context.in_flight = mutates ? &context.core->writes_in_flight : &context.core->reads_in_flight;
+  context.in_flight->fetch_add(1, std::memory_order_relaxed);
 }
 
 // Whether the path's shape fits the resource's scope.
@@ -174,12 +177,6 @@ void post_binding(const ContextPtr& context) {
   post_to_subresource(context);
 }
 
-// What a kind's writes ask of a loop may be too much.
-void run_verb(const ContextPtr& context, void (*run)(const ContextPtr&)) {
-  if (!is_write(context->info.verb) || !strategy_of(*context->route).takes_long) return run(context);
-  go_aside(context, context->core->aside, [context, run] { run(context); });
-}
-
 void dispatch_verb(const ContextPtr& context) {
   const auto& info = context->info;
   if (!is_view(*context)) return dispatch_subresource(context);
@@ -192,7 +189,7 @@ void dispatch_verb(const ContextPtr& context) {
   if (info.verb == Verb::create && review_for(context->storage().group, context->storage().resource))
     return answer_review(context);
   for (const auto& row : kVerbHandlers)
-    if (row.verb == info.verb) return run_verb(context, row.run);
+    if (row.verb == info.verb) return row.run(context);
   reply_status(*context, method_not_allowed_status());
 }
 
@@ -229,9 +226,10 @@ void handle_resource(const ContextPtr& context) {
     if (context->request.body.size() > kBodyMax)
       return reply_status(*context, plain_status(Reason::request_entity_too_large,
                                                  "Request entity too large: limit is " + std::to_string(kBodyMax)));
-    if (!admit_write(*context)) return;
+    if (context->core->writes_in_flight.load(std::memory_order_relaxed) > kWritesInFlightMax)
+      return refuse_for_now(*context);
   }
-  when_ready(context, dispatch_verb);
+  run_verb_placed(context, dispatch_verb);
 }
 
 void serve(const ContextPtr& context) {
@@ -245,12 +243,11 @@ void serve(const ContextPtr& context) {
 
 void serve_body(const ContextPtr& context, const ApiServicePtr& elsewhere) {
   if (elsewhere) return hand_over(context, *elsewhere);
-  const auto bytes = context->request.body.size();
-  if (bytes <= kLoopBytesMax) return serve(context);
-  if (!run_by_size(*context->core, bytes, [context] { serve(context); })) refuse_for_now(*context);
+  serve(context);
 }
 
 void serve_with_seat(const ContextPtr& context) {
+  count_in_flight(*context);
   if (!authorize_request(*context)) return;
   auto elsewhere = server_of(*context);
   if (!context->info.is_resource && !elsewhere) return serve(context);
@@ -266,7 +263,7 @@ void continue_pipeline(const ContextPtr& context) {
   if (authenticate_request(*context)) with_seat(context, serve_with_seat);
 }
 
-// A token whose issuer has to be asked for its key first: whoever shows it waits, and nobody else.
+// A request whose token needs a key that is being fetched from the issuer waits; other requests do not.
 bool waits_for_keys(const ContextPtr& context) {
   const auto& configured = context->core->options.authentication;
   if (!configured) return false;

@@ -1,5 +1,5 @@
-// Pipeline: every request's way from the handler to its verb: request info, authentication, impersonation,
-// flow control, authorization, limits, negotiation, dispatch. Straight-line; each step either answers or goes on.
+// Pipeline: the filters of every request, from the handler to its verb: request info, authentication, impersonation,
+// flow control, authorization, limits, negotiation, dispatch. Each filter either answers or passes the request on.
 #pragma once
 
 #include "apiserver/request/request_context.h"

@@ -77,11 +77,11 @@ class RightsTest : public testing::Test {
   Rig rig;
 };
 
-TEST_F(RightsTest, NobodyElseIsCalledAsTheHousesOwn) {
+TEST_F(RightsTest, NamesOfComponentsAreReserved) {
   for (const std::string own : {"system:sublet:syncer", "system:apiserver"}) {
     const auto by_certificate = with_certificate(own);
     EXPECT_EQ(by_certificate.code, 403) << own;
-    EXPECT_NE(by_certificate.body.find("is the name of a part of this virtual cluster"), std::string::npos);
+    EXPECT_NE(by_certificate.body.find("is reserved for a component of this virtual cluster"), std::string::npos);
     EXPECT_EQ(with_certificate("admin", {{"Impersonate-User", own}}).code, 403) << own;
     EXPECT_EQ(with_certificate("admin", {{"Impersonate-User", own}, {"Impersonate-Group", "system:masters"}}).code,
               403);

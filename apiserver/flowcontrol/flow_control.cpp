@@ -89,8 +89,8 @@ void FlowControl::Calls::run() const {
 }
 
 FlowControl::FlowControl(store::Store& store, Clock& clock, std::int64_t seats,
-                         std::set<std::string, std::less<>> house)
-    : clock_(clock), seats_(seats), house_(std::move(house)) {
+                         std::set<std::string, std::less<>> components)
+    : clock_(clock), seats_(seats), components_(std::move(components)) {
   for (const auto& object : flow_objects()) {
     if (!object.mandatory) continue;
     const auto root = object.object.root();
@@ -150,7 +150,7 @@ void FlowControl::take(const std::vector<store::EventPtr>& events) {
   calls.run();
 }
 
-// What is read at the start may be older than what the watch has told meanwhile.
+// The objects read at the start may be older than the events that the watch brought meanwhile.
 void FlowControl::note(const store::Object& object, bool deleted) {
   if (object.key.starts_with(kLevelPrefix))
     changed_levels_.insert(object.key.substr(kLevelPrefix.size()));
@@ -286,7 +286,7 @@ std::shared_ptr<const Flow> FlowControl::classify(const Attributes& attributes) 
   std::shared_ptr<const Flows> flows;
   {
     const MutexLock lock(mutex_);
-    if (house_.contains(std::string_view(attributes.user->name))) return exempt_;
+    if (components_.contains(std::string_view(attributes.user->name))) return exempt_;
     flows = flows_;
   }
   for (const auto& flow : *flows)
@@ -307,7 +307,7 @@ bool FlowControl::enter(const Flow& flow, unsigned seats, std::uint64_t flow_val
   PriorityLevel& level = *flow.level;
   {
     const MutexLock lock(mutex_);
-    // Nobody overtakes who waits: neither in the same level, nor by borrowing.
+    // No request overtakes a waiting one, neither in the same level nor by borrowing.
     if (level.waiting() > 0 || !fits(level, seats)) return false;
     if (waiting_ > 0 && !level.spec().exempt && level.in_use() + seats > level.limits().nominal) return false;
     const Recount recount(spoken_for_, level);

@@ -4,12 +4,12 @@
 // A request's schema is the first that matches (by matchingPrecedence, then name); its level has seats, a share of all.
 // What a level does not use of what it may lend, another one borrows at once; a level that wants its own again gets
 // them as they come free, before any borrower. (Upstream moves seats between levels every ten seconds.) The levels
-// `exempt` and `catch-all` with their schemas act even while nobody has stored them. Users of the house (the syncer)
-// are exempt whatever is stored.
+// `exempt` and `catch-all` with their schemas act even while they are not stored. The users of sublet's components
+// (the syncer) are exempt whatever is stored.
 //
-// It follows the store on the commit thread. While nobody waits, a request takes a lock twice and allocates nothing.
-// Lifecycle: construct over an open store; stop() before the store goes, which refuses those who wait. It outlives
-// every Seat. Threads: any.
+// It follows the store on the commit thread. While no request waits, a request takes a lock twice and allocates
+// nothing. Lifecycle: construct over an open store; stop() before the store goes, which refuses those who wait. It
+// outlives every Seat. Threads: any.
 #pragma once
 
 #include <map>
@@ -29,7 +29,7 @@ namespace sublet::apiserver {
 
 class FlowControl final : public SeatKeeper {
  public:
-  FlowControl(store::Store& store, Clock& clock, std::int64_t seats, std::set<std::string, std::less<>> house);
+  FlowControl(store::Store& store, Clock& clock, std::int64_t seats, std::set<std::string, std::less<>> components);
   ~FlowControl();
   FlowControl(const FlowControl&) = delete;
   FlowControl& operator=(const FlowControl&) = delete;
@@ -81,8 +81,8 @@ class FlowControl final : public SeatKeeper {
 
   Clock& clock_;
   const std::int64_t seats_;
-  const std::set<std::string, std::less<>> house_;
-  std::vector<std::shared_ptr<const FlowSchema>> imagined_schemas_;  // the mandatory ones, as nobody can bend them
+  const std::set<std::string, std::less<>> components_;
+  std::vector<std::shared_ptr<const FlowSchema>> imagined_schemas_;  // the mandatory ones, which cannot be changed
   std::vector<LevelSpec> imagined_levels_;
   mutable Mutex mutex_;
   std::map<std::string, Entry, std::less<>> entries_ SUBLET_GUARDED_BY(mutex_);  // by key: schemas, then levels

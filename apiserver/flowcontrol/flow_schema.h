@@ -1,7 +1,6 @@
-// FlowSchema: one compiled FlowSchema object: which requests are its own, and what tells their flows apart.
+// FlowSchema: one compiled FlowSchema object: which requests match it, and how their flows are distinguished.
 //
-// Immutable but for its metrics; read() and matches() know nothing of other schemas. Threads: any; asking allocates
-// nothing.
+// Immutable, except its metrics. Threads: any; matching allocates nothing.
 #pragma once
 
 #include <cstdint>

@@ -108,13 +108,14 @@ PriorityLevel::Queue& PriorityLevel::shortest(std::uint64_t flow) {
   return queues_[static_cast<std::size_t>(*best)];
 }
 
-// Where a queue stands: what it was given, and of what it is given now what is worked off or thought to come.
+// The virtual time of a queue: the seat time that it was given, with that of running requests as worked off or
+// expected.
 double PriorityLevel::Queue::reached(double second) const {
   const auto used = static_cast<double>(used_seats);
   return starts + std::max(used * second - begun, used * guess);
 }
 
-// The virtual time of those who wait: virtual_now_, unless one of them stands behind it. Who comes now does not pay for
+// The virtual time of waiting requests: virtual_now_, unless one of them is behind it. Who comes now does not pay for
 // that with its own wait, as long as it has not had its share either.
 double PriorityLevel::waiting_since(SteadyTime now) const {
   double least = virtual_now_;

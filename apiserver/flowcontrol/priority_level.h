@@ -78,7 +78,7 @@ class PriorityLevel {
   unsigned widest() const;
 
   std::int64_t in_use() const { return in_use_; }
-  /// Seats that nobody may borrow: those that it uses, and those that it keeps. Of one that has left, none.
+  /// Seats that cannot be borrowed: those in use, and those reserved. None for a level that was removed.
   std::int64_t spoken_for() const { return spec_.exempt || gone_ ? 0 : std::max(in_use_, limits_.kept); }
   /// Its object is deleted; requests that it has go on.
   void leave() { gone_ = true; }
@@ -91,7 +91,7 @@ class PriorityLevel {
 
   /// False: its queue is full.
   bool park(const ParkedPtr& request, std::uint64_t flow, SteadyTime now);
-  /// Null: nobody waits. The next one keeps its place until take_next().
+  /// Null: no request waits. The next one keeps its place until take_next().
   const ParkedRequest* next(SteadyTime now);
   /// The one that next() has just named; its seats are taken.
   ParkedPtr take_next(SteadyTime now);

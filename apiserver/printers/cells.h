@@ -1,4 +1,4 @@
-// What the printers of all kinds share: a writer of cells, and the texts that kubectl shows for lists, selectors,
+// Cells: shared code of all printers: a writer of cells, and the texts that kubectl shows for lists, selectors,
 // containers and times. Pure; threads: any.
 #pragma once
 
@@ -41,7 +41,7 @@ class Cells {
     row_.push(cell);
     return *this;
   }
-  /// The text, or what stands for an empty one.
+  /// The text, or the placeholder of an empty one.
   Cells& text_or(std::string_view cell, std::string_view otherwise) { return text(cell.empty() ? otherwise : cell); }
   Cells& name() { return text(object_["metadata"]["name"].text()); }
   Cells& age() { return text(age_of(object_["metadata"]["creationTimestamp"].text(), now_)); }

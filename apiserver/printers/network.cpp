@@ -1,4 +1,4 @@
-// Services and what stands behind and before them.
+// Services, their endpoints and Ingresses.
 #include <cctype>
 #include <set>
 

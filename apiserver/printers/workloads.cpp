@@ -111,7 +111,7 @@ constexpr Column kJobColumns[] = {
     kSelectorColumn,
 };
 
-/// Conditions and what they are called, first match first; deletion stands between the ends and the rest.
+/// Conditions and what they are called, first match first; deletion comes between the final ones and the rest.
 struct JobStateText {
   std::string_view condition, text;
 };

@@ -1,7 +1,7 @@
-// CurrentKinds: the snapshot of kinds with which a server's next request will begin.
+// CurrentKinds: the snapshot of kinds that a server's next request uses.
 //
-// set() swaps it whole; whoever got one before holds it to its end. Any thread. (A mutex: std::atomic<std::shared_ptr>
-// of g++ 12 spins on a bit as well, and TSan does not understand it.)
+// set() replaces it as a whole; requests keep the one that they began with. Any thread. (A mutex:
+// std::atomic<std::shared_ptr> of g++ 12 spins on a bit as well, and TSan does not understand it.)
 #pragma once
 
 #include <memory>

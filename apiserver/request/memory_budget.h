@@ -1,4 +1,4 @@
-// MemoryBudget: how much memory all requests together may use for something that they can do without. Any thread.
+// MemoryBudget: limits the memory that all requests together use for something optional. Any thread.
 #pragma once
 
 #include <atomic>

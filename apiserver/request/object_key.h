@@ -1,4 +1,4 @@
-// Object keys: how the store's keys are spelled, from the facts of a resource, and read again. Pure; any thread.
+// ObjectKey: makes and parses the store's keys, by the facts of a resource. Pure; any thread.
 #pragma once
 
 #include <string>

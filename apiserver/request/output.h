@@ -1,4 +1,4 @@
-// Output: how one answer is to be written, as negotiated from Accept and the query (codec/negotiation.h). A value.
+// Output: the form of one answer, as negotiated from Accept and the query (codec/negotiation.h). A value.
 #pragma once
 
 namespace sublet::apiserver {

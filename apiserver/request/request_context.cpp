@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <set>
 
 #include "apiserver/request/object_key.h"
 #include "sublet/apiserver/last_writers.h"
@@ -10,7 +11,7 @@
 namespace sublet::apiserver {
 namespace {
 
-constexpr std::size_t kWarningBytesMax = 4096;  // beyond it each warning is cut
+constexpr std::size_t kWarningBytesMax = 4096;  // beyond it each warning is cut, and the last ones are left out
 constexpr std::size_t kCutWarningBytes = 256;
 
 // A quoted-string; control characters have no place in a header.
@@ -30,11 +31,25 @@ std::string_view cut_utf8(std::string_view text, std::size_t bytes) {
   return text.substr(0, bytes);
 }
 
+// Each text once, as upstream's recorder.
+void add_warnings(net::Headers& headers, const std::vector<std::string>& warnings) {
+  std::set<std::string_view> seen;
+  std::size_t total = 0, written = 0;
+  for (const auto& warning : warnings) total += warning.size();
+  for (const auto& warning : warnings) {
+    if (!seen.insert(warning).second) continue;
+    const auto text = total > kWarningBytesMax ? cut_utf8(warning, kCutWarningBytes) : std::string_view(warning);
+    written += text.size();
+    if (written > kWarningBytesMax) return;
+    headers.add("Warning", warning_field(text));
+  }
+}
+
 constexpr std::size_t kVerbCount = static_cast<std::size_t>(Verb::other) + 1;
 constexpr int kCodeMin = 100, kCodeCount = 500;
 
-// Looked up once per verb and code; the registry gives the same counter to whoever asks at the same time. Acquire
-// and release: who finds the pointer must find the counter behind it made.
+// Looked up once per verb and code; threads that look it up at the same time get the same counter. Acquire and release:
+// a thread that reads the pointer must see the counter behind it.
 metrics::Counter& request_counter(Verb verb, int code) {
   static std::array<std::array<std::atomic<metrics::Counter*>, kCodeCount>, kVerbCount> counters{};
   auto& slot = counters[static_cast<std::size_t>(verb)][static_cast<std::size_t>(code - kCodeMin) % kCodeCount];
@@ -59,12 +74,12 @@ metrics::Histogram& duration_histogram(Verb verb) {
 
 RequestContext::~RequestContext() {
   if (in_flight) in_flight->fetch_sub(1, std::memory_order_relaxed);
-  if (aside) aside->requests.fetch_sub(1, std::memory_order_relaxed);
+  if (auto* pool = core->workers_of(moved_to)) pool->requests.fetch_sub(1, std::memory_order_relaxed);
 }
 
 std::string RequestContext::key() const { return object_key(storage(), info.namespace_name, info.name); }
 
-void RequestContext::tell_writer(const store::Committed& committed) const {
+void RequestContext::record_writers(const store::Committed& committed) const {
   const ServerOptions& options = core->options;
   if (!options.last_writers || user.name == options.unix_socket_user) return;
   for (const auto& event : committed.events) {
@@ -89,10 +104,7 @@ net::Headers RequestContext::headers(std::string_view content_type) const {
     headers.add("X-Kubernetes-PF-FlowSchema-UID", flow->schema_uid);
     headers.add("X-Kubernetes-PF-PriorityLevel-UID", flow->level_uid);
   }
-  std::size_t total = 0;
-  for (const auto& warning : warnings) total += warning.size();
-  for (const auto& warning : warnings)
-    headers.add("Warning", warning_field(total > kWarningBytesMax ? cut_utf8(warning, kCutWarningBytes) : warning));
+  add_warnings(headers, warnings);
   return headers;
 }
 

@@ -1,6 +1,6 @@
-// RequestContext: one request on its way through filters and verb, and the ways to answer it.
+// RequestContext: the state of one request while filters and its verb run, and the means to answer it.
 //
-// Made by the pipeline, shared by whatever answers later (commit callbacks, timers). Threads: used by one thread at a
+// Made by the pipeline, shared by the callbacks that answer later (commits, timers). Threads: used by one thread at a
 // time; answers go through the sink, which is thread-safe. Exactly one reply_* per request.
 #pragma once
 
@@ -40,7 +40,7 @@ struct RequestContext {
   SteadyTime received{};
   bool dry_run_in_body = false;           // of a DELETE's options
   std::atomic<int>* in_flight = nullptr;  // counter that this request holds
-  AsidePool* aside = nullptr;             // who works on it off the loop (verbs/aside.h); null: nobody
+  Place moved_to = Place::caller;         // the workers that it runs on until it ends (verbs/placement.h)
 
   const schema::ResourceFacts& served() const { return *route->served; }
   const schema::ResourceFacts& storage() const { return *route->storage; }
@@ -51,8 +51,8 @@ struct RequestContext {
   std::shared_ptr<const FlowMark> flow;  // null: it needs no seat
   Seat seat;                             // until it ends
 
-  /// Tells who asks about the writers of objects (ServerOptions::last_writers) whose commit this is. Any thread.
-  void tell_writer(const store::Committed& committed) const;
+  /// Records the user and the request of a commit (ServerOptions::last_writers). Any thread.
+  void record_writers(const store::Committed& committed) const;
   /// Counts the answer and its duration; every reply calls it once.
   void record(int code) const;
   /// Headers that every answer carries: audit id, cache rules, its flow, warnings.

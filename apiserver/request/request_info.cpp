@@ -1,5 +1,7 @@
 #include "apiserver/request/request_info.h"
 
+#include "sublet/kube/query_flag.h"
+
 namespace sublet::apiserver {
 namespace {
 
@@ -90,7 +92,7 @@ std::vector<std::string_view> Query::all(std::string_view name) const {
 
 bool Query::flag(std::string_view name) const {
   const auto value = find(name);
-  return value && *value != "0" && *value != "false";
+  return value && kube::query_flag(*value);
 }
 
 RequestInfo parse_request_info(const net::Request& request, const Query& query) {

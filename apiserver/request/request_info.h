@@ -1,4 +1,4 @@
-// RequestInfo: what a request's method and path ask for, in the words that verbs, authorization and metrics share.
+// RequestInfo: verb, resource and names of a request, from its method and path.
 //
 // parse_request_info() is pure: it knows the URL grammar (k8s.io/apiserver/pkg/endpoints/request), not which resources
 // exist.
@@ -25,7 +25,7 @@ class Query {
   std::optional<std::string_view> find(std::string_view name) const;
   std::string_view get(std::string_view name) const { return find(name).value_or(std::string_view()); }
   std::vector<std::string_view> all(std::string_view name) const;
-  /// Go's strconv.ParseBool as the API's query decoding uses it: absent false; present and "0" or "false" false.
+  /// A boolean parameter (kube::query_flag()); false when it is absent.
   bool flag(std::string_view name) const;
 
  private:

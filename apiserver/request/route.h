@@ -1,8 +1,8 @@
 // Route: per served resource what every request of it needs, looked up once and not per request. Routes: all of them,
 // in the order of the snapshot's resources; a part of it.
 //
-// What rooms above know of a resource (strategy, printer, conversion) are columns of the snapshot, which they look up
-// by the route. Immutable; any thread. A Route lives as long as its snapshot: whoever keeps one holds that too.
+// The entries of higher layers for a resource (strategy, printer, conversion) are columns of the snapshot, looked up
+// by the route. Immutable; any thread. A Route lives as long as its snapshot, which its holder must hold too.
 #pragma once
 
 #include <string>
@@ -40,7 +40,7 @@ class Routes {
 bool allows_verb(const Route& route, std::string_view subresource, std::string_view verb);
 const schema::SubresourceFacts* find_subresource(const Route& route, std::string_view name);
 
-/// `{"kind":"Pod","apiVersion":"v1",`: what stands in front of the stored bytes (without their brace).
+/// `{"kind":"Pod","apiVersion":"v1",`: the prefix of the stored bytes (without their brace).
 std::string type_meta_prefix(std::string_view group, std::string_view version, std::string_view kind);
 
 }  // namespace sublet::apiserver

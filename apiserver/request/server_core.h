@@ -1,8 +1,8 @@
-// ServerCore: what every part of one server shares: store, loop, options, clock, random, current kinds, and by name the
-// parts that stand in higher rooms (who uses one includes its header).
+// ServerCore: the parts that one server shares: store, loop, options, clock, random, current kinds, and by name the
+// parts of higher layers (a user of one includes its header).
 //
-// Lives as long as any request or watch does (held by shared_ptr, with the parts behind it: server.cpp), so an answer
-// that comes after stop() is harmless. Threads: immutable but for the atomics and the parts that lock themselves.
+// Lives as long as any request or watch (held by shared_ptr, with the parts behind it: server.cpp), so an answer after
+// stop() is harmless. Threads: immutable, except the atomics and the parts that lock themselves.
 #pragma once
 
 #include <atomic>
@@ -28,15 +28,16 @@ class HostDescriptions;  // endpoints/host_descriptions.h
 class StandingRights;    // authz/standing_rights.h
 class WatchHub;          // watch/watch_hub.h
 
-/// Who works on requests that no loop may be held up by (verbs/aside.h), and how many there are.
-struct AsidePool {
-  AsidePool(const char* name, std::size_t threads, int requests_max_, bool may_wait_)
+/// Where a step of a request runs (verbs/placement.h).
+enum class Place : unsigned char { caller, large_writes, slow_writes, conversions };
+
+/// Workers that requests move to until they end, and how many requests have moved there.
+struct RequestWorkers {
+  RequestWorkers(const char* name, std::size_t threads, int requests_max_)
       : workers({.name = name, .threads_max = threads, .queue_max = static_cast<std::size_t>(requests_max_)}),
-        requests_max(requests_max_),
-        may_wait(may_wait_) {}
+        requests_max(requests_max_) {}
   WorkerPool workers;
   const int requests_max;
-  const bool may_wait;  // for somebody outside: what the loop goes on with goes back to the workers, answers too
   std::atomic<int> requests{0};
 };
 
@@ -74,14 +75,20 @@ struct ServerCore {
   FlowControl& flow_control;
   AggregatedApis& aggregated;
   HostDescriptions& host_descriptions;
-  WorkerPool large_writes{{.name = "writes", .threads_max = 2, .queue_max = 64}};     // large_write(); until stop()
-  WorkerPool large_answers{{.name = "answers", .threads_max = 2, .queue_max = 256}};  // made, compressed; until stop()
-  AsidePool aside{"aside", 1, 128, false};                                            // writes that take long
-  AsidePool conversions{"conversions", 16, 256, true};  // requests that a webhook converts objects for
-  MemoryBudget kept_items{options.kept_items_bytes};    // of protobuf lists, between measuring and writing
-  std::atomic<bool> ready{false};                       // start() succeeded
-  std::atomic<bool> stopping{false};                    // stop() was called
-  std::atomic<int> writes_in_flight{0};
+  /// Null: requests do not move to this place.
+  RequestWorkers* workers_of(Place place) {
+    return place == Place::slow_writes ? &slow_writes : place == Place::conversions ? &conversions : nullptr;
+  }
+
+  // Workers, until stop(): Place::large_writes, answers that are rendered or compressed, and the other places.
+  WorkerPool large_writes{{.name = "writes", .threads_max = 2, .queue_max = 64}};
+  WorkerPool large_answers{{.name = "answers", .threads_max = 2, .queue_max = 256}};
+  RequestWorkers slow_writes{"slow-writes", 1, 128};
+  RequestWorkers conversions{"conversions", 16, 256};
+  MemoryBudget kept_items{options.kept_items_bytes};         // of protobuf lists, between measuring and writing
+  std::atomic<bool> ready{false};                            // start() succeeded
+  std::atomic<bool> stopping{false};                         // stop() was called
+  std::atomic<int> reads_in_flight{0}, writes_in_flight{0};  // requests that run, without those that last (watches)
 };
 
 }  // namespace sublet::apiserver

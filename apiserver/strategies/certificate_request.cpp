@@ -1,4 +1,4 @@
-// CertificateSigningRequest: nobody changes what was asked for; approvers write Approved or Denied through /approval, a
+// CertificateSigningRequest: the request itself is immutable; approvers write Approved or Denied through /approval, a
 // signer writes the certificate through /status.
 #include <algorithm>
 #include <iterator>

@@ -1,8 +1,8 @@
-// Claims: values of which only one object may hold each (cluster IPs, node ports), kept as hidden keys of the store.
+// Claims: values that only one object may hold (cluster IPs, node ports), kept as hidden keys of the store.
 //
-// A claim is a key like "~clusterips/10.96.0.5" written in the same Txn as the Service that holds it, guarded by "must
-// not exist": two creates that race for one address can never both commit, and the loser's verb runs again. A dry run
-// claims nothing. Hidden keys start with '~', which no resource does, so no list or watch ever sees them.
+// A claim is a key like "~clusterips/10.96.0.5", written in the Txn of the Service that holds it and guarded by "must
+// not exist": two creates of one address cannot both commit, and the loser's verb runs again. A dry run claims nothing.
+// Hidden keys start with '~', which no resource does, so lists and watches never show them.
 #pragma once
 
 #include <optional>

@@ -113,7 +113,7 @@ Strategy custom_resource_definition_strategy() {
   row.group = "apiextensions.k8s.io";
   row.resource = "customresourcedefinitions";
   row.generation = true;
-  row.takes_long = true;  // a megabyte of schemas, and its rules are compiled
+  row.is_slow_to_validate = true;  // a megabyte of schemas, and its rules are compiled
   row.finalizers = FinalizerRule::any_name;
   row.unconditional_update = false;
   row.defaults = default_definition;

@@ -9,7 +9,7 @@ using schema::Value;
 bool is_unset(const Value& value, const DefaultFact& fact) {
   if (fact.zero_too && value.is_integer() && value.integer() == 0) return true;
   if (value.missing() || value.is_null()) return true;
-  return !fact.empty_said && value.is_string() && value.text().empty();
+  return !fact.is_pointer && value.is_string() && value.text().empty();
 }
 
 void set_default(Value object, std::string_view path, const DefaultFact& fact) {

@@ -17,7 +17,7 @@ struct DefaultFact {
   std::string_view when = {};  // dotted path that must hold the text `is`; empty: always
   std::string_view is = {};
   bool zero_too = false;    // a number that Go writes as 0 when it is not set
-  bool empty_said = false;  // a pointer of Go's: who says "" has said something
+  bool is_pointer = false;  // a pointer in Go, where "" is a value
 };
 
 void apply_default(schema::Value object, const DefaultFact& fact);

@@ -820,7 +820,7 @@ Outcome prepare_slice_update(WriteContext& context, Value object, const Value&) 
   return prepare_slice(context, object);
 }
 
-/// A claim that stands may be older than some of the defaults.
+/// A stored claim may be older than some of the defaults.
 template <void (*Defaults)(Value)>
 void spec_stays(const Value& object, const Value& old, Causes& causes) {
   auto stored = schema::Document::copy_of(old);
@@ -828,14 +828,14 @@ void spec_stays(const Value& object, const Value& old, Causes& causes) {
   immutable(causes, "spec", object["spec"], stored["spec"]);
 }
 
-// What stands above judges these wherever upstream looks at them: not in a spec that cannot change, nor behind a list
+// The functions above validate these wherever upstream does: not in a spec that cannot change, nor behind a list
 // that is too long. The schema would say it of all.
-bool overlooks_claim(const Value&, std::string_view field) {
+bool skips_claim(const Value&, std::string_view field) {
   constexpr std::string_view kJudged[] = {".allocationMode", ".effect", ".opaque.driver"};
   return field.starts_with("spec.") &&
          std::ranges::any_of(kJudged, [&](std::string_view name) { return field.ends_with(name); });
 }
-bool overlooks_slice(const Value&, std::string_view field) {
+bool skips_slice(const Value&, std::string_view field) {
   return field.starts_with("spec.devices[") && field.find("].nodeSelector.") != std::string_view::npos;
 }
 
@@ -845,11 +845,11 @@ constexpr NameRule kDeviceNameRule = NameRule::dns_subdomain;
 // A claim's spec, which cannot change, is judged once, at creation.
 constexpr KindFacts kDeviceKinds[] = {
     {kResourceApiGroup, "resourceclaims", default_claim, kReturnsDeleted | kSealsMetadata, kDeviceNameRule, nullptr,
-     spec_stays<default_claim>, validate_device_claim_status, validate_device_claim, overlooks_claim},
+     spec_stays<default_claim>, validate_device_claim_status, validate_device_claim, skips_claim},
     {kResourceApiGroup, "resourceclaimtemplates", default_claim_template, kReturnsDeleted, kDeviceNameRule,
-     validate_device_claim_template, spec_stays<default_claim_template>, nullptr, nullptr, overlooks_claim},
+     validate_device_claim_template, spec_stays<default_claim_template>, nullptr, nullptr, skips_claim},
     {kResourceApiGroup, "resourceslices", nullptr, kGeneration | kReturnsDeleted, kDeviceNameRule, validate_slice,
-     kept<kSliceKept>, nullptr, nullptr, overlooks_slice},
+     kept<kSliceKept>, nullptr, nullptr, skips_slice},
     {kResourceApiGroup, "deviceclasses", nullptr, kGeneration | kReturnsDeleted, kDeviceNameRule, validate_class},
     {kResourceApiGroup, "devicetaintrules", nullptr, kGeneration | kReturnsDeleted | kSealsMetadata}};
 

@@ -58,11 +58,6 @@ void validate_endpoints_update(const Value& object, const Value& old, Causes& ca
   if (!semantically_equal(object["subsets"], old["subsets"])) validate_endpoints(object, causes);
 }
 
-Outcome warn_deprecated(WriteContext& context, Value) {
-  context.warnings.push_back("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice");
-  return {};
-}
-
 }  // namespace
 
 Strategy endpoints_strategy() {
@@ -70,7 +65,6 @@ Strategy endpoints_strategy() {
   row.resource = "endpoints";
   row.create_on_update = true;
   row.defaults = default_endpoints;
-  row.prepare_create = warn_deprecated;
   row.validate_create = validate_endpoints;
   row.validate_update = validate_endpoints_update;
   return row;

@@ -149,7 +149,7 @@ void validate_flow_rule(Causes& causes, const std::string& path, const Value& ru
   }
 }
 
-void validate_conditions_told_apart(const Value& object, Causes& causes) {
+void validate_distinct_conditions(const Value& object, Causes& causes) {
   std::set<std::string> types;
   std::size_t index = 0;
   for (auto condition : object["status"]["conditions"]) {
@@ -178,7 +178,7 @@ void validate_flow_schema(const Value& object, Causes& causes) {
     invalid_each(causes, level, name, dns1123_subdomain(name));
   std::size_t index = 0;
   for (auto rule : spec["rules"]) validate_flow_rule(causes, item("spec.rules", index++), rule);
-  validate_conditions_told_apart(object, causes);
+  validate_distinct_conditions(object, causes);
 }
 
 // --- PriorityLevelConfiguration ---
@@ -259,11 +259,11 @@ void validate_priority_level(const Value& object, Causes& causes) {
   } else {
     not_supported(causes, "spec.type", type, kLevelTypes);
   }
-  validate_conditions_told_apart(object, causes);
+  validate_distinct_conditions(object, causes);
 }
 
 /// Of a subject of no known kind nothing more is said.
-void leave_out_subjects(const Value& object, SaidFields& said) {
+void leave_out_subjects(const Value& object, ReportedFields& said) {
   std::size_t rule_index = 0;
   for (auto rule : object["spec"]["rules"]) {
     const auto at = child(item("spec.rules", rule_index++), "subjects");
@@ -295,7 +295,7 @@ void validate_known_schema(const Value& object, Causes& causes) {
 
 /// Of the level 'exempt' what it lends may change.
 void validate_known_level(const Value& object, Causes& causes) {
-  // Of v1beta3 alone; whoever carries it over would lose what it says.
+  // Of v1beta3 only; it has no counterpart in v1.
   constexpr std::string_view kOldAnnotation = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
   if (object["metadata"]["annotations"].has(kOldAnnotation))
     forbidden(causes, "metadata.annotations", "annotation '" + std::string(kOldAnnotation) + "' is forbidden");

@@ -1,7 +1,7 @@
 // scheduling.k8s.io/v1alpha2: PodGroup and Workload, which are served where they are asked for. As upstream's with the
 // gates GenericWorkload, TopologyAwareWorkloadScheduling, DRAWorkloadResourceClaims and WorkloadAwarePreemption on: the
-// host's are what counts in the end, and a tenant is told of what it does not keep (syncer/to_host/host_object.cpp).
-// Source: pkg/apis/scheduling/v1alpha2/zz_generated.validations.go of Kubernetes.
+// host's are what counts in the end, and the tenant gets events about what the host does not keep
+// (syncer/to_host/host_object.cpp). Source: pkg/apis/scheduling/v1alpha2/zz_generated.validations.go of Kubernetes.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -180,14 +180,14 @@ void validate_group_status(const Value& group, const Value& old, Causes& causes)
   }
 }
 
-// What stands above says it, in upstream's order, or upstream does not get to look: behind a list that is too long.
-bool overlooks(const Value&, std::string_view field) { return field.starts_with("spec."); }
+// The functions above report these in upstream's order, or upstream skips them: behind a list that is too long.
+bool is_skipped(const Value&, std::string_view field) { return field.starts_with("spec."); }
 
 constexpr KindFacts kGroupKinds[] = {
     {kSchedulingGroup, "podgroups", default_group, kSealsMetadata, NameRule::dns_subdomain, nullptr, group_stays,
-     validate_group_status, validate_group, overlooks},
+     validate_group_status, validate_group, is_skipped},
     {kSchedulingGroup, "workloads", nullptr, 0, NameRule::dns_subdomain, nullptr, workload_stays, nullptr,
-     validate_workload, overlooks}};
+     validate_workload, is_skipped}};
 
 }  // namespace
 

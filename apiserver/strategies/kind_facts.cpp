@@ -19,8 +19,8 @@ Strategy row_of(const KindFacts& facts) {
   row.validate_create = facts.validate_create;
   row.validate_update = facts.validate_update;
   row.validate_status_update = facts.validate_status;
-  row.overlooks = facts.overlooks;
-  row.leaves_out = facts.leaves_out;
+  row.is_skipped = facts.is_skipped;
+  row.skip_places = facts.skip_places;
   if (facts.is(kAnyFinalizer)) row.finalizers = FinalizerRule::any_name;
   return row;
 }

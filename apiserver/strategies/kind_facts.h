@@ -1,5 +1,5 @@
-// KindFacts: a kind whose strategy differs from the generic one by facts and by rules, as one row of its family's
-// table; row_of() makes the Strategy. Internal to strategies/.
+// KindFacts: a kind whose strategy differs from the generic one by facts and rules, as one row of its family's table;
+// row_of() makes the Strategy. Internal to strategies/.
 #pragma once
 
 #include <string_view>
@@ -26,8 +26,8 @@ struct KindFacts {
   void (*validate_update)(const schema::Value& object, const schema::Value& old, Causes& causes) = nullptr;
   void (*validate_status)(const schema::Value& object, const schema::Value& old, Causes& causes) = nullptr;
   void (*validate_create)(const schema::Value& object, Causes& causes) = nullptr;
-  bool (*overlooks)(const schema::Value& object, std::string_view field) = nullptr;
-  void (*leaves_out)(const schema::Value& object, SaidFields& said) = nullptr;
+  bool (*is_skipped)(const schema::Value& object, std::string_view field) = nullptr;
+  void (*skip_places)(const schema::Value& object, ReportedFields& said) = nullptr;
   bool is(unsigned trait) const { return (traits & trait) != 0; }
 };
 

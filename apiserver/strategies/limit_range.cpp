@@ -124,7 +124,7 @@ void validate_limit_range(const Value& object, Causes& causes) {
   }
 }
 
-/// One that nobody named gets a uuid for a name.
+/// A LimitRange without a name gets a uuid as its name.
 Outcome name_by_chance(WriteContext& context, Value object) {
   if (auto metadata = object.object("metadata"); metadata["name"].text().empty())
     metadata.put("name", uuid_v4(context.random));

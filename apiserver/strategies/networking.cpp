@@ -63,7 +63,7 @@ void validate_backend(Causes& causes, const std::string& path, const Value& back
 }
 
 /// Of a backend that is two nothing more is said.
-void leave_out_backends(const Value& object, SaidFields& said) {
+void leave_out_backends(const Value& object, ReportedFields& said) {
   const auto judge = [&](const Value& backend, std::string place) {
     if (backend.has("resource") && backend.has("service")) said.leave_out(std::move(place));
   };
@@ -218,7 +218,7 @@ void validate_policy_port(Causes& causes, const std::string& at, const Value& po
   }
 }
 
-/// A network as it can be read, whatever stands in the bits of its hosts.
+/// Parses a network; bits behind the prefix length are ignored.
 struct IpNetwork {
   IpAddress base;
   int bits = 0;

@@ -1,5 +1,5 @@
-// No effect: objects that are stored though nothing in this virtual cluster does yet what they ask for. Nothing is
-// accepted and silently ignored: who writes one is told by a Warning. Pure; the facts are one table.
+// NoEffect: objects that are stored although nothing in this virtual cluster acts on them yet. Their writers get a
+// Warning, so that nothing is silently ignored. Pure; the facts are one table.
 #pragma once
 
 #include <string_view>

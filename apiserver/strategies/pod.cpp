@@ -23,17 +23,6 @@ void add_gated_condition(Value status, WallTime now) {
   condition.put("message", "Scheduling is blocked due to non-empty scheduling gates");
 }
 
-void warn_about_name(WriteContext& context, std::string_view name) {
-  auto messages = dns1123_label(name);
-  if (messages.empty() || !dns1123_subdomain(name).empty()) return;
-  std::string list;
-  for (const auto& message : messages) list += (list.empty() ? "" : " ") + message;
-  context.warnings.push_back(
-      "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is "
-      "recommended: [" +
-      list + "]");
-}
-
 /// The profile that an annotation of old asks for; missing: none, or one that is none.
 schema::Document app_armor_profile_of(std::string_view annotation) {
   constexpr std::string_view kLocalhost = "localhost/";
@@ -93,7 +82,6 @@ Outcome prepare_pod_create(WriteContext& context, Value object) {
   if (!object["spec"]["schedulingGates"].empty()) add_gated_condition(status, context.clock.now());
   status.put("qosClass", qos_class(object["spec"]));
   take_app_armor_annotations(context, object);
-  warn_about_name(context, object["metadata"]["name"].text());
   return check_create(object);
 }
 

@@ -1,5 +1,5 @@
-// Roles and bindings of rbac.authorization.k8s.io: what they default to, what is wrong with one, and that nobody gives
-// away what he has not (authz/escalation.h).
+// Roles and bindings of rbac.authorization.k8s.io: what they default to, what is wrong with one, and that users cannot
+// grant away what he has not (authz/escalation.h).
 
 #include "apiserver/authz/escalation.h"
 #include "apiserver/request/api_groups.h"
@@ -107,7 +107,7 @@ void validate_role_ref_kept(const Value& object, const Value& old, Causes& cause
     invalid(causes, "roleRef", role_ref_value(object["roleRef"]), "cannot change roleRef");
 }
 
-// --- nobody gives away what he has not ---
+// --- escalation ---
 
 RightsWrite rights_write(const WriteContext& context, const Value& object, const Value& old) {
   return {*context.authorizer,

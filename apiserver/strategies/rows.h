@@ -54,7 +54,7 @@ Outcome keep_all_but_status(WriteContext& context, schema::Value object, const s
 /// The same for kinds whose /status may also change metadata (Pod, Node, Namespace, Service).
 Outcome keep_spec(WriteContext& context, schema::Value object, const schema::Value& old);
 
-/// Fields (dotted paths) behind gates of upstream's that are off: nobody can set what is not stored already.
+/// Fields (dotted paths) behind upstream's gates that are off: they cannot be set unless stored already.
 void drop_gated(schema::Value object, const schema::Value& old, std::span<const std::string_view> paths);
 
 /// target[field] = value when it is missing or an empty text.

@@ -42,19 +42,13 @@ void default_service(Value object) {
   if (object["status"].missing()) object.object("status").object("loadBalancer");
 }
 
-void warn_about_distribution(WriteContext& context, const Value& spec) {
-  if (spec["trafficDistribution"].text() == "PreferClose")
-    context.warnings.push_back("spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"");
-}
-
-// Upstream stores it and shows it to nobody; whose it is, managedFields still says.
+// Upstream stores the field and never shows it; managedFields still lists its manager.
 void hide_internal_policy(Value spec) {
   if (spec["type"].text() == "ExternalName") spec.erase("internalTrafficPolicy");
 }
 
 Outcome prepare_service_create(WriteContext& context, Value object) {
   hide_internal_policy(object["spec"]);
-  warn_about_distribution(context, object["spec"]);
   auto status = object.object("status");
   status.clear();
   status.object("loadBalancer");

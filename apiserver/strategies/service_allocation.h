@@ -1,5 +1,5 @@
-// Service allocation: cluster IPs and node ports of Services, by claims (claims.h), with upstream's rules for what is
-// kept, dropped and given when a Service is created, changed or removed. Internal to strategies/.
+// ServiceAllocation: cluster IPs and node ports of Services, by claims (claims.h), with upstream's rules for keeping,
+// dropping and allocating them when a Service is created, changed or removed. Internal to strategies/.
 #pragma once
 
 #include "apiserver/strategies/strategy.h"

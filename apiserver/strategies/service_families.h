@@ -1,6 +1,5 @@
-// Service families: which IP families a Service is of, and whether what it says of them and of its addresses fits
-// together. Upstream judges this before all else of a Service, and says nothing else when it is wrong. Internal to
-// strategies/.
+// ServiceFamilies: the IP families of a Service, and whether its fields about them and its addresses agree. Upstream
+// validates this first, and reports nothing else when it is wrong. Internal to strategies/.
 #pragma once
 
 #include "apiserver/strategies/strategy.h"

@@ -287,7 +287,7 @@ constexpr KindFacts kStorageKinds[] = {
      validate_csi_node, validate_csi_node_update},
     {kStorageGroup, "volumeattachments", nullptr, kUpdateNeedsVersion | kReturnsDeleted | kSealsMetadata,
      NameRule::dns_subdomain, validate_attachment, keep_attachment, validate_attachment_status, nullptr,
-     overlooks_volume_field},
+     skips_volume_field},
     {kStorageGroup, "csistoragecapacities", nullptr, kUpdateNeedsVersion, NameRule::dns_subdomain,
      validate_storage_capacity, kept<kCapacityKept>},
     {kStorageGroup, "volumeattributesclasses", nullptr, kReturnsDeleted, NameRule::dns_subdomain,

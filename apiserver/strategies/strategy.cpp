@@ -153,15 +153,24 @@ void add_structural_causes(const Strategy& strategy, const schema::Value& object
   std::vector<Cause> structural;
   schema::validate_structure(object, type, "", structural);
   if (structural.empty()) return;
-  SaidFields said;
+  ReportedFields said;
   for (const Cause& cause : causes) said.add(cause);
-  if (strategy.leaves_out) strategy.leaves_out(object, said);
+  if (strategy.skip_places) strategy.skip_places(object, said);
   for (auto& cause : structural) {
     if (cause.field.starts_with("metadata.") || said.covers(cause.field)) continue;
-    if (strategy.overlooks && strategy.overlooks(object, cause.field)) continue;
+    if (strategy.is_skipped && strategy.is_skipped(object, cause.field)) continue;
     said.add(cause);
     causes.push_back(std::move(cause));
   }
+}
+
+const VersionWarning* VersionWarning::row_of(const schema::ResourceFacts& facts) {
+  static const VersionWarning kEndpoints{"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"};
+  static const VersionWarning kComponentStatuses{"v1 ComponentStatus is deprecated in v1.19+"};
+  if (!facts.group.empty()) return nullptr;
+  return facts.resource == "endpoints"           ? &kEndpoints
+         : facts.resource == "componentstatuses" ? &kComponentStatuses
+                                                 : nullptr;
 }
 
 }  // namespace sublet::apiserver

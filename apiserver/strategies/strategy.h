@@ -1,12 +1,12 @@
-// Strategy: what is particular to one kind, as one row of functions over documents; everything else is generic. A
-// column of the Registry: rows of built-in kinds are constant, a kind made at run time may bring one with state (Hook).
+// Strategy: the rules of one kind, as one row of functions over documents; everything else is generic. A column of the
+// Registry: rows of built-in kinds are constant, a kind made at run time may bring one with state (Hook).
 //
 // The verbs call a strategy's functions in upstream's order (k8s.io/apiserver registry/rest): create = defaults,
 // mutating admission, prepare_create; validation, validating admission; claim_create; update = the same with
 // prepare_update (or prepare_status_update) and claim_update. Only the claims write into the Txn. A null function means
-// "nothing particular". A kind with ways of its own has a file in this folder, those that differ by facts alone are
-// rows of others.cpp, and kinds without a row get the generic one; strategy_of() finds it for a route. All functions
-// are straight-line and pure but for what WriteContext hands in. Threads: any.
+// "no rule". A kind with functions of its own has a file in this folder, kinds that differ by facts alone are rows of
+// others.cpp, and kinds without a row get the generic one; strategy_of() finds it for a route. Functions are pure
+// except for what WriteContext gives them. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 #include "apiserver/request/route.h"
 #include "apiserver/validation/object_meta.h"
-#include "apiserver/validation/said_fields.h"
+#include "apiserver/validation/reported_fields.h"
 #include "sublet/apiserver/options.h"
 #include "sublet/base/clock.h"
 #include "sublet/base/hook.h"
@@ -32,7 +32,7 @@ class AdmissionHooks;  // admission/admission_hooks.h
 class Authorizer;      // authz/authorizer.h
 class Query;           // request/request_info.h
 
-/// What a strategy or admission plugin may know and add while a write is prepared.
+/// What a strategy or admission plugin may read and add while a write is prepared.
 struct WriteContext {
   const schema::Registry& kinds;  // the request's snapshot
   const schema::ResourceFacts& resource;
@@ -48,9 +48,9 @@ struct WriteContext {
   std::vector<std::string>& warnings;  // Warning headers
   /// The resource as the client named it, when it is another than `resource` (the storage form): events.k8s.io events.
   const schema::ResourceFacts* served = nullptr;
-  const Authorizer* authorizer = nullptr;  // null only where nobody asks (tests of a strategy)
+  const Authorizer* authorizer = nullptr;  // null only in tests of a strategy
   std::string_view request_name = {};      // of the URL; "" for a POST
-  const AdmissionHooks* hooks = nullptr;   // the tenant's webhooks and policies; null only where nobody asks
+  const AdmissionHooks* hooks = nullptr;   // the tenant's webhooks and policies; null only in tests
   const Query* query = nullptr;            // of the request
   std::string_view request_body = {};      // as it came
 
@@ -86,11 +86,11 @@ struct Strategy {
   bool create_on_update = false;         // PUT of a missing name creates
   bool unconditional_update = true;      // PUT without resourceVersion is allowed
   bool delete_returns_object = false;    // final delete answers with the object instead of a Status
-  bool orphans_by_default = false;       // a delete that says nothing leaves behind what the object owns
+  bool orphans_by_default = false;       // a delete without a policy orphans what the object owns
   std::string_view orphan_warning = "";  // what it then warns of
   bool generation = false;               // metadata.generation 1 at create, +1 when spec changes
-  bool says_version = false;             // objects are stored with their apiVersion: it need not be today's
-  bool takes_long = false;               // to judge a write of it: a worker does, no loop (verbs/aside.h)
+  bool says_version = false;             // objects are stored with their apiVersion, which may be an older one
+  bool is_slow_to_validate = false;      // its writes run on workers, not on the loop (verbs/placement.h)
   Hook<void(schema::Value object)> defaults;
   Hook<Outcome(WriteContext& context, schema::Value object)> prepare_create;
   Hook<Outcome(WriteContext& context, schema::Value object, const schema::Value& old)> prepare_update;
@@ -100,16 +100,16 @@ struct Strategy {
   Hook<Outcome(WriteContext& context, schema::Value object, const schema::Value& old)> prepare_status_update;
   Hook<void(const schema::Value& object, std::vector<Cause>& causes)> validate;         // create and update
   Hook<void(const schema::Value& object, std::vector<Cause>& causes)> validate_create;  // after that
-  /// Whether upstream does not get to look at a field (its path as in causes) of such an object: what the schema says
-  /// of it stays unsaid too. Asked only for what is wrong.
-  Hook<bool(const schema::Value& object, std::string_view field)> overlooks;
-  /// The same by place, for what the object itself decides: asked once for it.
-  Hook<void(const schema::Value& object, SaidFields& said)> leaves_out;
-  /// As validate_create, for what depends on others than the object.
+  /// Returns true if upstream does not validate the field (its path as in causes) of such an object, so that the errors
+  /// of the schema are not reported either. Called for errors only.
+  Hook<bool(const schema::Value& object, std::string_view field)> is_skipped;
+  /// The same for whole places that depend on the object; called once for it.
+  Hook<void(const schema::Value& object, ReportedFields& reported)> skip_places;
+  /// As validate_create, for rules that depend on more than the object.
   Hook<void(WriteContext& context, const schema::Value& object, std::vector<Cause>& causes)> judge_create;
   Hook<void(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes)> validate_update;
   Hook<void(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes)> validate_status_update;
-  /// After validate_update or validate_status_update: what may also warn.
+  /// After validate_update or validate_status_update; may also warn.
   Hook<void(WriteContext& context, const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes)>
       judge_update;
   std::vector<View> views = {};  // beyond /status, /scale and /finalize
@@ -123,8 +123,8 @@ struct Strategy {
   /// Called when the object is really removed (releases IP allocations and the like).
   Hook<void(WriteContext& context, const schema::Value& object)> on_removed;
   std::vector<SelectableField> selectable_fields = {};  // beyond metadata.name and metadata.namespace
-  /// What requests of a served version go by and what takes a while to make (a custom resource's schemas): whether it
-  /// stands already, and the making, which a worker does. Null: there is no such thing.
+  /// Whether what a served version needs is compiled (a custom resource's schemas), and compiling it, which a worker
+  /// does. Null: nothing to compile.
   Hook<bool(std::string_view version)> ready;
   Hook<void(std::string_view version)> make_ready;
   /// Of /scale, in a served version; null: where the workloads have it.
@@ -135,13 +135,15 @@ struct Strategy {
   static const Strategy* row_of(const schema::ResourceFacts& facts);
 };
 
-/// What every answer of a served version warns of (a deprecated one); a column of the Registry.
+/// A warning that every answer of a served version carries, because the version is deprecated; a column of the
+/// Registry.
 struct VersionWarning {
   std::string text;
-  static const VersionWarning* row_of(const schema::ResourceFacts&) { return nullptr; }
+  /// Null: the version is not deprecated.
+  static const VersionWarning* row_of(const schema::ResourceFacts& facts);
 };
 
-/// What is particular to the route's resource, as it is stored.
+/// The strategy of the route's resource, in its storage form.
 inline const Strategy& strategy_of(const Route& route) { return *route.kinds->entry<Strategy>(*route.storage); }
 
 /// The steps of an update that depend on the endpoint: null ones included.
@@ -154,13 +156,13 @@ UpdateSteps update_steps(const Strategy& strategy, std::string_view subresource)
 /// Null: the kind has no view of that name.
 const View* find_view(const Strategy& strategy, std::string_view subresource);
 
-/// What the table of types alone says is wrong with an object, of what `causes` and the kind leave unsaid.
+/// Adds the errors of the table of types that neither `causes` nor the kind report.
 void add_structural_causes(const Strategy& strategy, const schema::Value& object, schema::Type type,
                            std::vector<Cause>& causes);
 
 /// The row of a built-in resource; the generic row for kinds without one. `group` and `resource` of the storage form.
 const Strategy& strategy_for(std::string_view group, std::string_view resource);
-/// What kinds made at run time are like; a Strategy of their own begins as a copy of it.
+/// The strategy of kinds made at run time; their own strategies begin as a copy of it.
 const Strategy& custom_strategy();
 
 }  // namespace sublet::apiserver

@@ -218,7 +218,7 @@ Outcome prepare_volume_status(WriteContext& context, Value object, const Value& 
 
 // --- PersistentVolumeClaim ---
 
-/// Sources that upstream overlooks: of a kind that the old field never named, or of another namespace.
+/// Sources that upstream skips: of a kind that the old field never named, or of another namespace.
 void drop_data_sources(Value spec, const Value& old) {
   if (!spec["dataSourceRef"]["namespace"].text().empty() && !old.has("dataSourceRef")) spec.erase("dataSourceRef");
   if (old.has("dataSource") || old.has("dataSourceRef") || !spec.has("dataSource")) return;
@@ -375,14 +375,12 @@ void validate_volume_spec(Causes& causes, const std::string& path, const Value& 
     required(causes, child(path, "csi"), "has to be specified when using volumeAttributesClassName");
 }
 
-bool overlooks_volume_field(const Value&, std::string_view field) {
-  return field.ends_with("azureFile.secretNamespace");
-}
+bool skips_volume_field(const Value&, std::string_view field) { return field.ends_with("azureFile.secretNamespace"); }
 
 std::vector<Strategy> volume_strategies() {
   std::vector<Strategy> rows;
   for (const auto& facts : kVolumeKinds) rows.push_back(row_of(facts));
-  rows[0].overlooks = overlooks_volume_field;
+  rows[0].is_skipped = skips_volume_field;
   rows[0].prepare_create = pending_phase;
   rows[0].prepare_status_update = prepare_volume_status;
   rows[1].prepare_create = prepare_claim;

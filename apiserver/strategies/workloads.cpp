@@ -488,7 +488,7 @@ void validate_job_update(const Value& object, const Value& old, Causes& causes) 
     invalid(causes, "spec.template.spec", now["spec"], kImmutable);
 }
 
-/// Selector and labels that make a job's pods its own and nobody else's.
+/// Selector and labels that identify the pods of a job.
 Outcome prepare_job_create(WriteContext& context, Value object) {
   drop_status(context, object);
   auto spec = object.object("spec");
@@ -612,11 +612,11 @@ void validate_job_status(const Value& object, const Value& old, Causes& causes) 
 }
 
 /// Who selects in a way that cannot be read is not asked for the template; a DaemonSet need not select.
-bool overlooks_template(const Value& object, std::string_view field) {
+bool skips_template(const Value& object, std::string_view field) {
   const auto selector = object["spec"]["selector"];
   return field.starts_with("spec.template") && selector.is_object() && !is_readable_selector(selector);
 }
-bool overlooks_selector(const Value&, std::string_view field) { return field == "spec.selector"; }
+bool skips_selector(const Value&, std::string_view field) { return field == "spec.selector"; }
 
 template <std::size_t... Rows>
 void set_status_rules(Strategy& row, std::index_sequence<Rows...>) {
@@ -648,8 +648,8 @@ std::vector<Strategy> workload_strategies() {
     }
     if (row.resource == "statefulsets") row.validate_create = validate_stateful_set_create;
     if (row.resource == "deployments" || row.resource == "replicasets" || row.resource == "statefulsets")
-      row.overlooks = overlooks_template;
-    if (row.resource == "daemonsets") row.overlooks = overlooks_selector;
+      row.is_skipped = skips_template;
+    if (row.resource == "daemonsets") row.is_skipped = skips_selector;
     set_status_rules(row, std::make_index_sequence<std::size(kStatusFacts)>());
     if (row.resource == "daemonsets") {
       row.prepare_create = prepare_daemon_set_create;

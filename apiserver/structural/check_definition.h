@@ -1,7 +1,7 @@
 // What is wrong with a CustomResourceDefinition, in upstream's words (apiextensions-apiserver's validation). Pure; any
 // thread. Defaults have been set.
 //
-// Paths are those of upstream's internal form: what all versions have alike stands at spec.validation,
+// Paths are those of upstream's internal form: what all versions share is at spec.validation,
 // spec.subresources, spec.additionalPrinterColumns.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace sublet::apiserver {
 void check_definition(const schema::Value& object, const schema::Value& old, std::vector<Cause>& causes);
 /// What a writer of /status may put there as names.
 void check_accepted_names(const schema::Value& object, std::vector<Cause>& causes);
-/// Formats that a schema names and nobody checks.
+/// Formats of a schema that are not checked.
 std::vector<std::string> unrecognized_formats(const schema::Value& object);
 
 /// A schema that is not structural; sorted. `path` is the schema's.

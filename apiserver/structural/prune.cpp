@@ -17,7 +17,7 @@ schema::Type object_meta() {
   return type;
 }
 
-/// Where a pass stands; a path in words is only made for what is unknown.
+/// The position of a pass; the path's text is only made for unknown fields.
 struct PruneStep {
   const PruneStep* parent = nullptr;
   std::string_view key;

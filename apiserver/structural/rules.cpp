@@ -284,8 +284,8 @@ class DefinitionRules {
  public:
   explicit DefinitionRules(std::vector<Cause>& causes) : causes_(causes) {}
 
-  /// `often`: how many values of this node an object can have; nullopt: nobody says. `apart`: the path above which old
-  /// and new values cannot be told to be the same; empty: they can.
+  /// `often`: how many values of this node an object can have; nullopt: not limited. `apart`: the path above which old
+  /// and new values cannot be matched; empty: they can.
   void node(const Value& props, bool root, std::optional<std::uint64_t> often, const std::string& apart,
             const std::string& path) {
     if (!props.is_object()) return;

@@ -2,7 +2,7 @@
 // Schemas: all of one CRD, in memory of their own.
 //
 // A node says what one value may be. Nodes are immutable, and equal ones are one (a PodSpec that a CRD embeds ten times
-// is held once), so a node does not know where it stands. What only people read (descriptions) is not held. `flags` sum
+// is held once), so a node does not know its path. Descriptions are not held. `flags` sum
 // up what is somewhere below, so that a pass leaves out what it has nothing to do with. Lifecycle: nodes live as long
 // as their Schemas. Threads: immutable; patterns are compiled on first use.
 #pragma once
@@ -107,8 +107,8 @@ class Schemas {
   Schemas(const Schemas&) = delete;
   Schemas& operator=(const Schemas&) = delete;
 
-  /// Compiles a JSONSchemaProps object (conformed). What is not structural is left out: check_structural() has said so
-  /// before. The value is not needed afterwards.
+  /// Compiles a JSONSchemaProps object (conformed). What is not structural is left out: check_structural() has reported
+  /// it before. The value is not needed afterwards.
   const Schema* compile(const schema::Value& props);
   /// No more compile(); drops what only that needs.
   void seal();

@@ -86,7 +86,7 @@ class Validator {
  public:
   Validator(const std::string& prefix, std::vector<Cause>& causes) : prefix_(prefix), causes_(causes) {}
 
-  /// How many checks were made counts where several schemas compete: the best failure is told.
+  /// How many checks were made counts where several schemas compete: the best failure is reported.
   std::size_t value(const Value& value, const Value& old, const Schema& schema, const std::string& path) {
     const std::size_t first = causes_.size();
     const std::size_t matches = judge(value, old, schema, path);

@@ -12,7 +12,7 @@
 
 namespace sublet::apiserver {
 
-/// Types, ranges, patterns, required members, choices. `old` missing: nothing is ratcheted. `prefix` stands before the
+/// Types, ranges, patterns, required members, choices. `old` missing: nothing is ratcheted. `prefix` is put before the
 /// fields of the causes, not in their words (a status is judged on its own).
 void validate_schema(const schema::Value& value, const schema::Value& old, const Schema& schema,
                      const std::string& prefix, std::vector<Cause>& causes);

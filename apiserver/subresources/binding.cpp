@@ -1,4 +1,3 @@
-#include "apiserver/admission/admission.h"
 #include "apiserver/subresources/functions.h"
 #include "apiserver/validation/field_errors.h"
 
@@ -54,8 +53,6 @@ Result<SubresourceAnswer> bind_pod(WriteContext& context, Value pod, const Value
   auto status = pod.object("status");
   status.erase("nominatedNodeName");
   for (auto field : {"annotations", "labels"}) copy_map(pod["metadata"], binding, field);
-  // The host of a virtual cluster has said it of its own pod; said here it would cost a write over there for each pod.
-  if (context.options.mirrored_from_host.empty()) copy_topology_labels(context, pod);
   set_condition(status, "PodScheduled", "True", {}, {}, context.clock.now());
   SubresourceAnswer answer;
   answer.body = success_document();

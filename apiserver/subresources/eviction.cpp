@@ -36,7 +36,7 @@ std::vector<Budget> budgets_of(const WriteContext& context, const Value& pod) {
   return budgets;
 }
 
-/// Pods that do not serve yet, or not any more, are nobody's loss.
+/// Pods that do not serve yet, or no longer, spend no budget.
 bool ignores_budgets(const Value& pod) {
   auto phase = pod["status"]["phase"].text();
   return phase == "Succeeded" || phase == "Failed" || phase == "Pending" || pod["metadata"].has("deletionTimestamp");

@@ -13,7 +13,7 @@ struct SubresourceAnswer {
   schema::Document body;  // with apiVersion and kind
   int code = 201;
   bool store_parent = false;  // write the changed parent
-  /// eviction: delete the parent instead, with these options (a DeleteOptions document).
+  /// eviction: delete the changed parent, with these options (a DeleteOptions document).
   bool delete_parent = false;
   schema::Document delete_options;
 };

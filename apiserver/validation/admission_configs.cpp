@@ -40,7 +40,7 @@ bool has_entry(const Value& list, std::string_view text) {
   return false;
 }
 
-// A list in which "*" stands alone.
+// A list whose only entry is "*".
 void wildcard_list(Causes& causes, const std::string& field, const Value& list, std::string_view others,
                    bool takes_empty) {
   if (list.empty()) required(causes, field);
@@ -415,7 +415,7 @@ void validate_service_path(Causes& causes, const std::string& path, const Value&
   }
 }
 
-// Upstream hands the two names over in the other order, so an empty namespace is told as a missing name.
+// Upstream hands the two names over in the other order, so an empty namespace is reported as a missing name.
 void validate_webhook_service(Causes& causes, const std::string& path, const Value& service) {
   if (service["namespace"].text().empty()) required(causes, path + ".name");
   if (service["name"].text().empty()) required(causes, path + ".namespace");

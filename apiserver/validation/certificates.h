@@ -16,6 +16,9 @@ std::vector<std::string> request_organizations(std::string_view pem);
 /// What is wrong with a chain of certificates in PEM; "" when all is well or there is nothing.
 std::string check_certificate_chain(std::string_view pem);
 
+/// What is wrong with a certificate and its key in PEM, in the words of Go's tls.X509KeyPair; "" when they fit.
+std::string check_key_pair(std::string_view certificate_pem, std::string_view key_pem);
+
 /// "example.com/signer-name".
 void validate_signer_name(Causes& causes, const std::string& path, std::string_view name);
 

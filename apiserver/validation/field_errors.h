@@ -31,7 +31,7 @@ class BadValue {
   BadValue(std::int64_t number) : text_(std::to_string(number)) {}
   BadValue(int number) : text_(std::to_string(number)) {}
   BadValue(const schema::Value& value);
-  /// Text that is shown as it stands.
+  /// Text that is shown unquoted.
   static BadValue raw(std::string text) {
     BadValue value(std::int64_t{0});
     value.text_ = std::move(text);
@@ -59,7 +59,7 @@ void validate_choice(Causes& causes, const std::string& path, const schema::Valu
 void not_found(Causes& causes, std::string field, const BadValue& value);
 void too_long(Causes& causes, std::string field, int bytes_max);
 void too_many(Causes& causes, std::string field, std::size_t actual, std::size_t items_max);
-/// false, and too_many() said, when there are more than may be; such a list is not looked into.
+/// Adds too_many() and returns false when there are more than `items_max`; such a list is not validated further.
 bool is_bounded(Causes& causes, const std::string& field, const schema::Value& list, std::size_t items_max);
 
 /// One `invalid` cause per message.

@@ -177,7 +177,7 @@ void validate_at_most_all(Causes& causes, const std::string& field, const Value&
 std::int64_t int_or_percent(const Value& value) {
   if (!value.is_string()) return value.integer();
   auto text = value.text();
-  if (percent(text).empty()) text.remove_suffix(1);  // else a number that stands as text still counts
+  if (percent(text).empty()) text.remove_suffix(1);  // else a number in a text still counts
   std::int64_t number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   return problem == std::errc() && end == text.data() + text.size() ? number : 0;

@@ -10,7 +10,7 @@ namespace sublet::apiserver {
 
 inline constexpr int kPayloadMax = 1024 * 1024;
 
-/// Bytes that a base64 text stands for.
+/// Number of bytes that a base64 text encodes.
 std::size_t decoded_size(std::string_view base64);
 /// When `old` is immutable: neither the switch nor these fields may change.
 void validate_immutable_payload(Causes& causes, const schema::Value& object, const schema::Value& old,

@@ -67,7 +67,7 @@ net::KeyPtr curve_key(const char* curve, const ASN1_BIT_STRING& point) {
   return net::KeyPtr(key);
 }
 
-/// Null: of a kind or a form that nobody verifies.
+/// Null: a key type or form that is not verified.
 net::KeyPtr key_of_request(const RequestKey& key) {
   const ASN1_OBJECT* algorithm = nullptr;
   const void* parameter = nullptr;

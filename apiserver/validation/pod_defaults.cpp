@@ -237,7 +237,7 @@ bool is_image_reference(std::string_view text) {
     if (!is_tag(rest.substr(colon + 1))) return false;
     rest = rest.substr(0, colon);
   }
-  // What stands alone is in the library of the registry that everybody means.
+  // A name alone is in the library of the default registry.
   const bool alone = !has_registry && rest.find('/') == std::string_view::npos;
   return rest.size() + (alone ? kLibrary.size() : 0) <= kNameMax && each_part(rest, '/', is_path_part);
 }

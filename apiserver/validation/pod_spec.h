@@ -72,7 +72,7 @@ struct SoundVolumes {
 };
 SoundVolumes validate_volumes(Causes& causes, const std::string& path, const schema::Value& volumes,
                               const schema::Value& metadata);
-/// The downward API: what of the pod is told, at `path`.fieldPath, one of `known`; what of a container, whose name a
+/// The downward API: a field of the pod, at `path`.fieldPath, one of `known`; what of a container, whose name a
 /// volume must say.
 void validate_field_ref(Causes& causes, const std::string& path, const schema::Value& ref,
                         std::span<const std::string_view> known);
@@ -84,7 +84,7 @@ bool steps_back(std::string_view path);
 void validate_no_backsteps(Causes& causes, const std::string& path, std::string_view value);
 /// A path that stays inside its folder ("a/b", not "/a" and not "../a").
 void validate_relative_path(Causes& causes, const std::string& path, std::string_view value);
-/// seccompProfile and appArmorProfile of a security context: a profile of the node stands below the kubelet's folder.
+/// seccompProfile and appArmorProfile of a security context: a profile of the node lies below the kubelet's folder.
 void validate_node_profiles(Causes& causes, const std::string& path, const schema::Value& security_context);
 /// `spec` supplies what depends on the whole pod.
 void validate_containers(Causes& causes, const std::string& path, const schema::Value& spec,

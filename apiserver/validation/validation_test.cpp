@@ -4,8 +4,8 @@
 #include "apiserver/validation/names.h"
 #include "apiserver/validation/object_meta.h"
 #include "apiserver/validation/pod_spec.h"
+#include "apiserver/validation/reported_fields.h"
 #include "apiserver/validation/resources.h"
-#include "apiserver/validation/said_fields.h"
 #include "tests/support/parse_json.h"
 
 namespace sublet::apiserver {
@@ -35,8 +35,8 @@ TEST(FieldErrors, SpeakUpstreamsWords) {
   EXPECT_EQ(causes[6].reason, "FieldValueNotSupported");
 }
 
-TEST(SaidFields, CoverWhatIsNamedForbiddenNamelessOrUnread) {
-  SaidFields said;
+TEST(ReportedFields, CoverWhatIsNamedForbiddenNamelessOrUnread) {
+  ReportedFields said;
   said.add({"FieldValueInvalid", "m", "spec.list.item"});
   said.add({"FieldValueForbidden", "m", "spec.volumes[0].csi"});
   said.add({"FieldValueInvalid", "Invalid value: \"\": bad", "spec.env[1]"});

@@ -1,5 +1,5 @@
 // Volume sources: what is wrong with where a volume's data are (a pod's volume, a PersistentVolume), and with the spec
-// of a claim for one, wherever it stands (a PersistentVolumeClaim, a StatefulSet's or a pod's claim template). Pure.
+// of a claim for one, wherever it occurs (a PersistentVolumeClaim, a StatefulSet's or a pod's claim template). Pure.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ void validate_csi_driver_name(Causes& causes, const std::string& field, std::str
 
 inline constexpr std::string_view kVolumeModes[] = {"Block", "Filesystem"};
 
-/// `words`: what is said when there are none.
+/// `words`: the error when there are none.
 void validate_access_modes(Causes& causes, const std::string& field, const schema::Value& modes,
                            std::string_view words);
 /// `known_group`: a group that was stored once is not judged again.

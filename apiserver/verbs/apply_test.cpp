@@ -1,4 +1,4 @@
-// Server-side apply and metadata.managedFields, request in, response out: spec 2.7, 10.3 (47 to 52).
+// Server-side apply and metadata.managedFields, through a server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -3,7 +3,6 @@
 #include <charconv>
 
 #include "apiserver/admission/admission_hooks.h"
-#include "apiserver/verbs/aside.h"
 #include "apiserver/verbs/phases.h"
 #include "apiserver/verbs/pod_proxy.h"
 #include "sublet/kube/pod_proxy.h"
@@ -33,7 +32,7 @@ class ConnectRun final : public WriteRun {
     admitted_ = std::move(draft.object);
     return Plan();
   }
-  void tell(const Result<Answer>& answer) override {
+  void finish(const Result<Answer>& answer) override {
     if (!answer) return reply_status(*context_, answer.error());
     then_(admitted_.root().equals(options_.root()) ? Value() : admitted_.root());
   }

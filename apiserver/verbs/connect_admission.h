@@ -1,6 +1,5 @@
-// Admission of what is asked of a pod and stored nowhere (operation CONNECT): exec, attach, port-forward, proxy.
-// Webhooks and policies see its options as the object, and may refuse or change them; none of the built-in plugins is
-// about it.
+// ConnectAdmission: admission of requests to a pod (operation CONNECT): exec, attach, port-forward, proxy. Webhooks and
+// policies see the options as the object, and may refuse or change them; no built-in plugin applies.
 #pragma once
 
 #include <functional>
@@ -12,8 +11,8 @@ namespace sublet::apiserver {
 
 /// The request's options as upstream's: of the query, and of a proxy the path behind it.
 schema::Document connect_options(const RequestContext& context);
-/// Goes on with `then` and what admission has made of connect_options(), which is null when nobody changed them; or
-/// answers the refusal. At once, when nobody is configured to be asked.
+/// Calls `then` with the options as admission changed them (null: unchanged), or answers the refusal. Calls it at once
+/// when no webhook or policy is configured.
 void admit_connect(const ContextPtr& context, std::function<void(const schema::Value& changed)> then);
 /// Options as a query, with the parameters that upstream reads.
 std::string query_of_options(const schema::Value& options);

@@ -94,6 +94,7 @@ Outcome validate_new(Write& write, Draft& draft) {
   if (!causes.empty())
     return fail(invalid_status(request.served().group, request.served().kind, object["metadata"]["name"].text(),
                                std::move(causes)));
+  warn(write.context, object, Value());
   if (auto may = may_create(request); !may) return may;
   return admit_validating(write.context, WriteVerb::create, object, Value());
 }

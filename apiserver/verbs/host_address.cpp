@@ -55,7 +55,7 @@ class Await final : public WatchSession, public std::enable_shared_from_this<Awa
   }
 
  private:
-  // Of one that is deleted meanwhile, or was made anew, the answer is what was written.
+  // A Service that was deleted or recreated meanwhile is answered as written.
   void look(const store::ObjectPtr& now) {
     if (!now || now->create_revision != answer_.object->create_revision) return finish();
     if (lacks_addresses(*now)) return;

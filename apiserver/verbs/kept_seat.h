@@ -1,11 +1,11 @@
-// KeptSeat: the seats of a request whose answer is longer than a moment's: they are its level's cost until the peer has
-// read it, for an answer that nobody reads lies in this server's memory. So whoever has it keeps it until then.
+// KeptSeat: the seats of a request with a large answer. They count against its priority level until the peer has read
+// the answer, which occupies this server's memory until then.
 //
-// While others of the level wait for seats, a reader who has been behind for a sixth of the time that they may wait, in
-// sum, is cut off: he cannot keep them out by not reading, nor by reading a little now and then. (Upstream ends every
-// such request after 60 s; one of its lists keeps its seats until its handler has written it all.) While nobody waits,
-// a slow reader has what time the transport gives him. Lifecycle: takes the seats out of its RequestContext; gives them
-// back when it is destroyed. Threads: made on the exchange's loop or beside it, looks at its reader on the loop.
+// While other requests of the level wait for seats, a reader that was behind for a sixth of their waiting time in sum
+// is cut off: it cannot block them by reading slowly or not at all. (Upstream ends every such request after 60 s; a
+// list keeps its seats until its handler has written all of it.) While no request waits, a slow reader has the time
+// that the transport allows. Lifecycle: takes the seats out of its RequestContext; returns them when it is destroyed.
+// Threads: made on the exchange's loop or beside it; checks its reader on the loop.
 #pragma once
 
 #include <chrono>

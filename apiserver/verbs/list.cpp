@@ -14,7 +14,7 @@ void answer_list(const ContextPtr& context, const ListRequest& request, const Ob
   const ListMeta meta{.revision = snapshot->revision(), .continue_token = {}, .remaining = std::nullopt};
   Selection selection(std::move(*snapshot), key_prefix(context->storage(), context->info.namespace_name),
                       request.start_after, filter, request.limit);
-  if (context->aside) return reply_converted(context, writer, meta, std::move(selection));
+  if (context->moved_to == Place::conversions) return reply_converted(context, writer, meta, std::move(selection));
   reply_in_steps(context, writer.content_type(),
                  std::make_unique<ListSource>(context, writer, meta, std::move(selection)));
 }

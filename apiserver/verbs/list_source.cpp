@@ -27,7 +27,7 @@ Selection::Selection(store::Snapshot snapshot, std::string prefix, std::string_v
       filter_(std::move(filter)),
       limit_(static_cast<std::size_t>(limit)) {}
 
-/// One that matches. False: the page is full, and this object stands behind it.
+/// Takes a matching object. False: the page is full, and this object comes after it.
 bool Selection::take(const store::Object& object, std::vector<const store::Object*>& found) {
   more_ = limit_ > 0 && found.size() == limit_;
   if (!more_) found.push_back(&object);
@@ -272,7 +272,7 @@ void reply_converted(const ContextPtr& context, const ObjectWriter& writer, List
   while (!selection.done())
     if (const auto looked_at = selection.step(found); !looked_at) return reply_status(*context, looked_at.error());
   if (selection.limited() && !found.empty()) selection.describe_rest(*found.back(), meta);
-  const auto prepared = outside_of(writer.route())->prepare(found);
+  const auto prepared = webhook_conversion_of(writer.route())->prepare(found);
   if (!prepared) return reply_status(*context, prepared.error());
   const WallTime now = context->core->clock.now();
   std::string body = writer.list_head(meta, 0);

@@ -1,10 +1,10 @@
 // ListSource: the body of a list, made in steps: objects are looked for, and written in the asked form, some 64 KiB at
 // a time, from a snapshot that stays as it is meanwhile.
 //
-// Without a limit objects are written as they are found. A page's head says what stands behind it, so a page is first
-// found, then written; protobuf says its length first, so its items are found and measured before. What that encodes is
-// kept as long as the server's budget (kept_items) has room; the rest is encoded again. Pretty JSON and YAML are
-// rendered in one piece at the end, off the loop. Threads: as net::BodySource.
+// Without a limit objects are written as they are found. A page's head says how many objects follow it, so a page is
+// first found, then written; protobuf says its length first, so its items are found and measured before. What that
+// encodes is kept as long as the server's budget (kept_items) has room; the rest is encoded again. Pretty JSON and YAML
+// are rendered in one piece at the end, off the loop. Threads: as net::BodySource.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@
 
 namespace sublet::apiserver {
 
-/// The objects of one list, found in steps. It holds the snapshot that they lie in: what it gives lives as long as it
-/// does, and nobody counts references to 20,000 objects.
+/// The objects of one list, found in steps. It holds their snapshot, so the objects live as long as it does and need no
+/// reference counts.
 class Selection {
  public:
   /// `limit` 0: none.
@@ -34,7 +34,7 @@ class Selection {
   Result<std::size_t> step(std::vector<const store::Object*>& found);
   bool done() const { return done_; }
   bool limited() const { return limit_ > 0; }
-  /// What a page's head says of what stands behind its last object.
+  /// Fills in what a page's head says about the objects after its last one.
   void describe_rest(const store::Object& last, ListMeta& meta) const;
 
  private:
@@ -50,7 +50,7 @@ class Selection {
   bool done_ = false, more_ = false;
 };
 
-/// Answers with the list in one piece, where one may wait: of objects that somebody else converts (OutsideConversion).
+/// Answers with the list in one piece, where one may wait: of objects that somebody else converts (WebhookConversion).
 /// `found`: what the selection has found already.
 void reply_converted(const ContextPtr& context, const ObjectWriter& writer, ListMeta meta, Selection selection,
                      std::vector<const store::Object*> found = {});

@@ -192,7 +192,7 @@ class SocketRig : public testing::Test {
 
   static ServerOptions options() {
     ServerOptions made;  // the socket's peer is the house's, not system:masters
-    made.house_rights = {{made.unix_socket_user, R"([{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}])"}};
+    made.component_rights = {{made.unix_socket_user, R"([{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}])"}};
     return made;
   }
   Rig rig_;

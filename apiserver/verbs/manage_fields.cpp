@@ -11,7 +11,7 @@ using schema::Value;
 
 Document in_served_version(const Route& route, const Conversion& conversion, const Value& stored) {
   Document document = Document::copy_of(stored);
-  if (!route.served->custom) conversion.from_storage(document.root());  // defaults, which nobody sent
+  if (!route.served->custom) conversion.from_storage(document.root());  // defaults, which the client did not send
   (void)schema::conform(document.root(), route.type());                 // it was of that version when it came
   return document;
 }

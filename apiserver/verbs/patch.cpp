@@ -55,12 +55,12 @@ std::string strange_kind(const Value& patched, std::string_view kind, std::strin
   return "no kind \"" + std::string(now) + "\" is registered for version \"" + std::string(in) + "\"";
 }
 
-constexpr std::size_t kSaidMax = 16 * 1024;
+constexpr std::size_t kShownMax = 16 * 1024;
 
 /// The start of what was sent; upstream says the whole, of megabytes too.
 std::string said(std::string_view text) {
-  if (text.size() <= kSaidMax) return std::string(text);
-  auto end = kSaidMax;
+  if (text.size() <= kShownMax) return std::string(text);
+  auto end = kShownMax;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
   return std::string(text.substr(0, end)) + "...";
 }

@@ -1,18 +1,17 @@
-// Phases: a write's way from its request to its commit, each by its name.
+// Phases: the phases of a write, from its request to its commit.
 //
 //   decode -> authenticate -> authorize       filters, and the verb before its run begins
 //   manage fields -> mutate -> validate       make and judge a Draft; mutate and validate may ask outside
 //   plan -> commit                            the Txn against pending state, and the answer when it is durable
 //
-// A Draft is the object as it is to be stored, and what it changes. It is made once: when a guard of the Txn fails,
-// only plan runs again, after what only refuses has looked again at the newer state. An update is a function of the
-// object that it changes (upstream's GuaranteedUpdate): when that has really changed, its Draft is made anew. Only plan
-// writes into the Txn. While a call outside is under way the run holds its Draft and nothing of the store. An answer
-// that rests on pending state (an error, an update that changes nothing) waits until that state is durable, and is
-// prepared again when it is undone: what one request was told, the next one reads. Lifecycle: made by a verb, started
-// once, held by what it waits for (commit, call outside) until it has answered. Threads: one at a time, on the
-// request's thread first, then on the server's loop, or aside when it is large (large_work.h). Functions must not
-// block.
+// A Draft is the object as it is to be stored, and the object that it changes. It is made once: when a guard of the Txn
+// fails, only plan runs again, after the validating plugins have checked the newer state. An update is a function of
+// the object that it changes (upstream's GuaranteedUpdate): when that object has really changed, the Draft is made
+// again. Only plan writes into the Txn. During a call outside the run holds its Draft and nothing of the store. An
+// answer that depends on pending state (an error, an update that changes nothing) waits until that state is durable,
+// and is prepared again when it is undone: the next request reads what an answer said. Lifecycle: made by a verb,
+// started once, held by what it waits for (commit, call outside) until it has answered. Threads: one at a time, on the
+// request's thread first, then on the server's loop, or where placement.h puts it. Functions must not block.
 #pragma once
 
 #include <memory>
@@ -38,7 +37,7 @@ struct Draft {
   /// What metadata.managedFields becomes (null: none), when a verb says so itself; else the run finds out.
   std::optional<schema::Document> managed_fields = {};
   bool is_managed = false;  // the object has its managedFields already, and nothing that would be put in their place
-  std::string absent_key = {};  // there must be no object of this key: made anew when there is one
+  std::string absent_key = {};  // no object of this key may exist; the Draft is made again when one does
   bool named_here = false;      // its name was generated: it may have another one
   bool spent = false;           // plan() has changed it, so a further one makes it again
   Reinvocation rounds = {};     // of mutating admission
@@ -51,19 +50,19 @@ class WriteRun : public std::enable_shared_from_this<WriteRun> {
   void start();
 
  protected:
-  /// What the sender wants, as a function of the request and of what is there.
+  /// Returns the Draft, as a function of the request and of the stored object.
   virtual Result<Draft> draft(Write& write) = 0;
-  /// In most verbs the one of the draft's verb (plan_draft()).
+  /// Most verbs use that of the draft's verb (plan_draft()).
   virtual Result<Plan> plan(Write& write, Draft& draft);
-  /// The end: answers the request, unless the run is only a part of what it asks for.
-  virtual void tell(const Result<Answer>& answer);
+  /// Answers the request, unless the run is only a part of it.
+  virtual void finish(const Result<Answer>& answer);
 
  private:
   enum class Step { done, waits };
 
-  void run_by_size();
+  void run_placed();
   void run();
-  void begin_aside();
+  void restart_with_webhook();
   bool stale(const Write& write) const;
   Result<Step> prepare(Write& write);
   Result<Step> mutate_outside(Write& write);
@@ -90,10 +89,10 @@ class WriteRun : public std::enable_shared_from_this<WriteRun> {
 };
 
 // The phases, by the draft's verb: create.cpp, update.cpp; a removal has only admission to pass and its own plan.
-/// Begins with what is the writer's alone: defaults, and metadata.managedFields (manage_fields()). What admission and
-/// strategies change after that is nobody's, as upstream has it.
+/// Begins with defaults and metadata.managedFields (manage_fields()). Fields that admission and strategies change after
+/// that have no manager, as upstream.
 Outcome mutate_draft(Write& write, Draft& draft);
-/// Begins with what the kind itself makes of the object once nobody else changes it (Strategy::prepare_create).
+/// Begins with the kind's own changes, after all others (Strategy::prepare_create).
 Outcome validate_draft(Write& write, Draft& draft);
 Result<Plan> plan_draft(Write& write, Draft& draft);
 /// All of them in a row, without calls outside: for the server's own objects.

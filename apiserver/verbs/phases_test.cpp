@@ -105,9 +105,9 @@ std::string config_map_json(const std::string& name, const std::string& k = "ask
   return R"({"metadata":{"name":")" + name + R"("},"data":{"k":")" + k + "\"}}";
 }
 
-int in_flight(Rig& rig) {
+int in_flight(Rig& rig, std::string_view kind = "mutating") {
   const auto text = rig.get("/metrics").body;
-  const std::string name = "\napiserver_current_inflight_requests ";
+  const std::string name = "\napiserver_current_inflight_requests{request_kind=\"" + std::string(kind) + "\"} ";
   return std::stoi(text.substr(text.find(name) + name.size()));
 }
 
@@ -190,6 +190,21 @@ TEST(CallOut, MoreThanThePoolTakesIsRefused) {
   EXPECT_EQ(refused.headers.get("Retry-After"), "1");
   outside.answer();
   for (auto& write : writes) EXPECT_EQ(write->code(), 201);
+}
+
+TEST(InFlight, CountsRequestsOfBothKindsButNoWatches) {
+  Outside outside;
+  Rig rig({}, asking(outside));
+  EXPECT_EQ(in_flight(rig, "readOnly"), 1);  // the question itself
+  EXPECT_EQ(in_flight(rig, "mutating"), 0);
+  const auto watch = rig.watch(kConfigMaps + "?watch=1");
+  EXPECT_EQ(watch->code(), 200);
+  const auto slow = rig.begin("POST", kConfigMaps, config_map_json("slow"));
+  outside.wait_asked(1);
+  EXPECT_EQ(in_flight(rig, "readOnly"), 1);
+  EXPECT_EQ(in_flight(rig, "mutating"), 1);
+  outside.answer();
+  EXPECT_EQ(slow->code(), 201);
 }
 
 TEST(CallOut, AClientThatLeavesTakesItsWriteWithIt) {

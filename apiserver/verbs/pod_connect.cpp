@@ -14,8 +14,8 @@ namespace {
 
 using schema::Value;
 
-// A WebSocket begins with GET, which RBAC calls reading. Whoever runs commands in a pod must be allowed to create
-// there, whatever the method (upstream's AuthorizePodWebsocketUpgradeCreatePermission).
+// A WebSocket begins with GET, which is a reading verb. Running commands in a pod needs the right to create, whatever
+// the method (upstream's AuthorizePodWebsocketUpgradeCreatePermission).
 Attributes right_to_create(const RequestContext& context) {
   Attributes attributes = attributes_of(context);
   attributes.verb = "create";

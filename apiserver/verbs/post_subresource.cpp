@@ -11,7 +11,7 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-// What is about a pod names it again; who asks for a token may, and is judged for what is named.
+// A body names its parent again, except for a TokenRequest, which may leave the name out.
 constexpr std::string_view kNamedFreely = "TokenRequest";
 
 // What is answered with its own kind (a review, a TokenRequest) shows who sent what, as anything that is created.
@@ -53,12 +53,12 @@ class SubresourceRun final : public WriteRun {
     return plan;
   }
 
-  static Result<Plan> store(Write& write, const store::ObjectPtr& current, const Value& parent,
+  static Result<Plan> store(Write& write, const store::ObjectPtr& current, Value parent,
                             const SubresourceAnswer& answer) {
     if (answer.delete_parent) {
       auto options = delete_request_of(answer.delete_options.root());
       if (!options) return fail(options.error());
-      return plan_delete(write, current, *options);
+      return plan_delete_of(write, current, parent, *options);
     }
     if (answer.store_parent) {
       auto old = stored_document(*current);

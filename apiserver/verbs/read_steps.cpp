@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "apiserver/codec/object_bytes.h"
-#include "apiserver/verbs/aside.h"
+#include "apiserver/verbs/placement.h"
 #include "sublet/net/courier.h"
 #include "sublet/schema/engine.h"
 
@@ -142,7 +142,7 @@ void when_revision_reached(const ContextPtr& context, store::Revision revision,
   if (revision <= context->core->store.snapshot().revision()) return then({});
   const auto deadline = context->core->clock.steady_now() + kFutureRevisionWait;
   auto back = [context, then = std::move(then)](const Outcome& reached) {
-    go_on(context, [then, reached] { then(reached); });
+    resume(context, [then, reached] { then(reached); });
   };
   look_again(std::make_shared<WaitingRead>(WaitingRead{context, revision, deadline, std::move(back)}));
 }

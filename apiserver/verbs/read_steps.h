@@ -1,6 +1,6 @@
-// Read steps: what get, list and watch have in common: revisions, selectors, list options and continue tokens.
+// ReadSteps: shared steps of get, list and watch: revisions, list options and continue tokens.
 //
-// Pure but for when_revision_reached(). Source: spec sections 2.3 to 2.5.
+// Pure, except when_revision_reached().
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Reads: spec 10.2, and what 10.1 asks of encodings.
+// Reads and encodings, through a server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -263,6 +263,13 @@ TEST(Negotiation, TakesTheBestClause) {
   EXPECT_FALSE(negotiate("application/json;q=0", {true}));
 }
 
+TEST(Negotiation, PrettyIsReadAsGoDoes) {
+  for (const char* value : {"1", "true", "True", "TRUE", "t", "T"}) EXPECT_TRUE(wants_pretty(value, "x")) << value;
+  for (const char* value : {"0", "false", "False", "yes"}) EXPECT_FALSE(wants_pretty(value, "curl/8")) << value;
+  EXPECT_TRUE(wants_pretty("", "curl/8"));
+  EXPECT_FALSE(wants_pretty(std::nullopt, "kubectl"));
+}
+
 TEST(Paths, FollowTheUrlGrammar) {
   net::Request request;
   request.method = "GET";
@@ -276,7 +283,10 @@ TEST(Paths, FollowTheUrlGrammar) {
   EXPECT_EQ(info("/api/v1/namespaces/x/pods").namespace_name, "x");
   EXPECT_EQ(info("/apis/apps/v1/watch/namespaces/x/deployments").verb, Verb::watch);
   EXPECT_EQ(info("/api/v1/pods?watch=true").verb, Verb::watch);
-  EXPECT_EQ(info("/api/v1/pods?watch=0").verb, Verb::list);
+  for (const std::string value : {"0", "false", "False", "FALSE"})
+    EXPECT_EQ(info("/api/v1/pods?watch=" + value).verb, Verb::list) << value;
+  for (const std::string value : {"1", "true", "True", "", "no"})
+    EXPECT_EQ(info("/api/v1/pods?watch=" + value).verb, Verb::watch) << value;
   EXPECT_FALSE(info("/api/v1").is_resource);
 }
 
@@ -286,6 +296,10 @@ TEST(Endpoints, HealthVersionAndPaths) {
   EXPECT_THAT(rig.get("/readyz?verbose").body, HasSubstr("[+]ping ok\n"));
   EXPECT_EQ(rig.get("/livez/ping").body, "ok");
   EXPECT_EQ(rig.get("/livez/none").code, 404);
+  for (const std::string endpoint : {"/healthz", "/livez", "/readyz"}) {
+    EXPECT_EQ(rig.get(endpoint + "/etcd").body, "ok") << endpoint;
+    EXPECT_THAT(rig.get(endpoint + "?verbose&exclude=etcd").body, HasSubstr("[+]etcd excluded: ok\n")) << endpoint;
+  }
   EXPECT_EQ(rig.get("/version").text("minor"), "36");
   EXPECT_THAT(rig.get("/").body, HasSubstr("\"/apis/apps/v1\""));
   EXPECT_THAT(rig.get("/metrics").body, HasSubstr("apiserver_request_total"));
@@ -308,6 +322,22 @@ TEST(Endpoints, DiscoveryAnswersWithEtag) {  // 1, 2, 3
   EXPECT_FALSE(second.headers.has("Content-Type"));
   EXPECT_EQ(rig.get("/apis").text("kind"), "APIGroupList");
   EXPECT_EQ(rig.get("/apis/nosuch").code, 404);
+}
+
+TEST(Endpoints, DiscoveryIsNegotiated) {
+  Rig rig;
+  for (const std::string path : {"/api", "/apis", "/apis/apps", "/api/v1", "/apis/apps/v1"}) {
+    const auto yaml = rig.get(path, {{"Accept", "application/yaml"}});
+    EXPECT_EQ(yaml.code, 200) << path;
+    EXPECT_EQ(yaml.headers.get("Content-Type"), "application/yaml") << path;
+    EXPECT_THAT(yaml.body, HasSubstr("kind: API")) << path;
+    const auto protobuf = rig.get(path, {{"Accept", "application/vnd.kubernetes.protobuf"}});
+    EXPECT_EQ(protobuf.headers.get("Content-Type"), "application/vnd.kubernetes.protobuf") << path;
+    EXPECT_TRUE(schema::open_protobuf(protobuf.body)) << path;
+    EXPECT_EQ(rig.get(path, {{"Accept", "text/plain"}}).code, 406) << path;
+    EXPECT_EQ(rig.get(path, {{"Accept", "text/plain,*/*;q=0.1"}}).headers.get("Content-Type"), "application/json")
+        << path;
+  }
 }
 
 }  // namespace

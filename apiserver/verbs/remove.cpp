@@ -15,7 +15,7 @@ using schema::Value;
 constexpr std::string_view kDeleteOptions = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
 constexpr std::string_view kOrphanFinalizer = "orphan";
 constexpr std::string_view kForegroundFinalizer = "foregroundDeletion";
-constexpr std::string_view kOwnsNothing = "events";                     // nobody asks how its dependents shall go
+constexpr std::string_view kOwnsNothing = "events";                     // they have no dependents
 constexpr std::string_view kOwnsItsKind = "customresourcedefinitions";  // which go first, whatever is asked
 
 struct PolicyFacts {
@@ -259,7 +259,7 @@ class RemoveOfCollection final : public RemoveRun {
     const auto& served = write.request.served();
     return fail(not_found_status(served.group, served.resource, name_of_key(key_)));
   }
-  void tell(const Result<Answer>& answer) override { done_(answer ? Outcome() : fail(answer.error())); }
+  void finish(const Result<Answer>& answer) override { done_(answer ? Outcome() : fail(answer.error())); }
 
   const std::string key_;
   const std::function<void(Outcome)> done_;
@@ -311,14 +311,21 @@ Result<DeleteRequest> read_delete_request(RequestContext& context) {
 }
 
 Result<Plan> plan_delete(Write& write, const store::ObjectPtr& current, const DeleteRequest& request) {
+  auto document = working_document(*current, *write.request.route);
+  if (!document) return fail(document.error());
+  return plan_delete_of(write, current, document->root(), request);
+}
+
+Result<Plan> plan_delete_of(Write& write, const store::ObjectPtr& current, Value changed,
+                            const DeleteRequest& request) {
   write.context.dry_run = write.context.dry_run || request.dry_run;
   if (auto allowed = check_delete_preconditions(write.request, *current, request); !allowed)
     return fail(allowed.error());
-  auto document = working_document(*current, *write.request.route);
-  if (!document) return fail(document.error());
-  if (auto admitted = admit_validating(write.context, WriteVerb::remove, Value(), document->root()); !admitted)
+  if (auto admitted = admit_validating(write.context, WriteVerb::remove, Value(), changed); !admitted)
     return fail(admitted.error());
-  return plan_removal(write, current, document->root(), request);
+  auto plan = plan_removal(write, current, changed, request);
+  const bool is_kept = plan && !plan->submit && !write.context.dry_run;
+  return is_kept ? write.put(plan->answer.code, current->key, current, changed) : std::move(plan);
 }
 
 void remove_object(const ContextPtr& context) {

@@ -3,8 +3,8 @@
 #include "apiserver/codec/object_filter.h"
 #include "apiserver/conversion/conversion.h"
 #include "apiserver/request/object_key.h"
-#include "apiserver/verbs/aside.h"
 #include "apiserver/verbs/list_source.h"
+#include "apiserver/verbs/placement.h"
 #include "apiserver/verbs/read_steps.h"
 #include "apiserver/verbs/write_steps.h"
 #include "sublet/base/mutex.h"
@@ -47,7 +47,7 @@ void answer_collection(Collection& collection) {
   Output output = collection.context->output;
   if (output.form == Form::partial) output.form = Form::partial_list;
   const ObjectWriter writer(*collection.context->route, output);
-  if (collection.context->aside && outside_of(*collection.context->route))
+  if (collection.context->moved_to == Place::conversions)
     return reply_converted(collection.context, writer, collection.meta, std::move(collection.selection),
                            std::move(collection.listed));
   reply_in_steps(collection.context, writer.content_type(),
@@ -64,18 +64,13 @@ void note_failure(Collection& collection, const Status& status) {
 void take_step(const CollectionPtr& collection);
 
 void step_later(const CollectionPtr& collection) {
-  auto step = [collection] { take_step(collection); };
-  if (collection->context->aside) return go_on(collection->context, std::move(step));
-  collection->context->sink->courier()->post(std::move(step));
+  resume_later(collection->context, [collection] { take_step(collection); });
 }
 
 void finish_one(const CollectionPtr& collection) {
   const auto before = collection->open.fetch_sub(1);
   if (before <= kOpenMax && collection->waits.exchange(false)) step_later(collection);
-  if (before != 1) return;
-  auto answer = [collection] { answer_collection(*collection); };
-  if (collection->context->aside) return go_on(collection->context, std::move(answer));
-  collection->context->sink->courier()->post(std::move(answer));
+  if (before == 1) resume_later(collection->context, [collection] { answer_collection(*collection); });
 }
 
 // Prepares and submits the delete of one object; false when a guard failed and it is to be tried again.
@@ -84,7 +79,8 @@ bool remove_one(const CollectionPtr& collection, const std::string& key) {
   auto& state = context.core->store;
   const auto pending = state.pending();
   const auto current = pending.get(key);
-  store::Txn txn;  // stays empty when somebody else removes it: a barrier, because that is told when it is durable
+  store::Txn
+      txn;  // stays empty when the object is being removed: a barrier, so that the answer waits until that is durable
   if (current) {
     Write write(context, pending);
     auto plan = plan_delete(write, current, collection->request);
@@ -98,7 +94,7 @@ bool remove_one(const CollectionPtr& collection, const std::string& key) {
   collection->open.fetch_add(1);
   const bool accepted = state.submit(std::move(txn), [collection](const Result<store::Committed>& committed) {
     if (!committed) note_failure(*collection, committed.error());
-    if (committed) collection->context->tell_writer(*committed);
+    if (committed) collection->context->record_writers(*committed);
     finish_one(collection);
   });
   if (!accepted) collection->open.fetch_sub(1);
@@ -151,10 +147,10 @@ void begin(const ContextPtr& context, const ListRequest& listed, const ObjectFil
   collection->meta.revision = snapshot->revision();
   const auto hooks = context->core->hooks.current();
   collection->asks_outside = hooks && hooks->removals_ask;
-  // Who is asked may want the objects in a version that only a webhook brings them into.
-  if (hooks && outside_of(*context->route) && !context->aside)
-    return go_aside(context, context->core->conversions, [collection] { take_step(collection); });
-  take_step(collection);
+  // Admission webhooks may want the objects in a version that only a conversion webhook gives.
+  Work work;
+  work.needs_webhook = hooks && webhook_conversion_of(*context->route);
+  run_placed(context, work, [collection] { take_step(collection); });
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ bool wants_gzip(const net::Request& request) {
   return !is_local(request.peer) && accepts_gzip(request.headers.get("Accept-Encoding"));
 }
 
-// A body that stands already, for what compresses it on its way.
+// A complete body as a source, for compression while it is sent.
 class WholeBody final : public net::BodySource {
  public:
   WholeBody(std::string body, std::shared_ptr<KeptSeat> seat) : body_(std::move(body)), seat_(std::move(seat)) {}

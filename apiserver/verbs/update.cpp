@@ -160,6 +160,7 @@ Outcome validate_change(Write& write, Draft& draft) {
   auto causes = causes_of(write, object, old);
   if (!causes.empty())
     return fail(invalid_status(request.served().group, request.served().kind, request.info.name, std::move(causes)));
+  warn(write.context, object, old);
   return admit_validating(write.context, WriteVerb::update, object, old);
 }
 

@@ -4,10 +4,9 @@
 #include "apiserver/admission/call_out.h"
 #include "apiserver/admission/plugins.h"
 #include "apiserver/conversion/conversion.h"
-#include "apiserver/request/large_work.h"
-#include "apiserver/verbs/aside.h"
 #include "apiserver/verbs/host_address.h"
 #include "apiserver/verbs/phases.h"
+#include "apiserver/verbs/placement.h"
 #include "sublet/net/courier.h"
 
 namespace sublet::apiserver {
@@ -45,7 +44,7 @@ bool grew(const store::EventPtr& event) {
          (!event->previous || event->object->bytes.size() > event->previous->bytes.size());
 }
 
-// Whoever fills the store hears of it before it is full.
+// Warns the writer before the store is full.
 void warn_of_quota(RequestContext& context, const store::Committed& committed) {
   if (!std::ranges::any_of(committed.events, grew)) return;
   const store::StoreUsage usage = context.core->store.usage();
@@ -75,20 +74,15 @@ WriteRun::WriteRun(ContextPtr context)
 
 WriteRun::~WriteRun() = default;
 
-void WriteRun::start() { run_by_size(); }
+void WriteRun::start() { run_placed(); }
 
-// As long as what it brings or changes is small, here; or where it is worked on aside already.
-void WriteRun::run_by_size() {
-  if (context_->aside) return run();
-  auto& core = *context_->core;
-  std::size_t bytes = context_->request.body.size();
+void WriteRun::run_placed() {
+  Work work;
+  work.bytes = context_->request.body.size();
   if (!context_->info.name.empty())
-    if (const auto stored = core.store.pending().get(context_->key())) bytes = std::max(bytes, stored->bytes.size());
-  if (bytes <= kLoopBytesMax) return run();
-  if (apiserver::run_by_size(core, bytes, [self = shared_from_this()] { self->run(); })) return;
-  reply_status(*context_,
-               core.stopping ? shutting_down()
-                             : retry_status(Reason::too_many_requests, "too many requests, please try again later", 1));
+    if (const auto stored = context_->core->store.pending().get(context_->key()))
+      work.bytes = std::max(work.bytes, stored->bytes.size());
+  apiserver::run_placed(context_, work, [self = shared_from_this()] { self->run(); });
 }
 
 Result<Plan> WriteRun::plan(Write& write, Draft& draft) { return plan_draft(write, draft); }
@@ -98,10 +92,10 @@ void WriteRun::run() {
   while (attempts_-- > 0) {
     const store::Snapshot pending = context_->core->store.pending();
     Write write(*context_, pending);
-    (void)MayWait::take_missed();  // of whoever was here before
+    (void)MayWait::take_missed();  // left by the thread's previous request
     auto prepared = prepare(write);
     const bool waits = prepared && *prepared == Step::waits;
-    if (MayWait::take_missed() && !waits && !context_->aside) return begin_aside();
+    if (MayWait::take_missed() && !waits && context_->moved_to == Place::caller) return restart_with_webhook();
     if (!prepared) return answer_when_durable(fail(prepared.error()), pending.revision());
     if (waits) return;
     context_->warnings.resize(plan_warnings_);
@@ -113,15 +107,16 @@ void WriteRun::run() {
     }
     if (commit(*planned)) return;
   }
-  tell(fail(retry_status(Reason::server_timeout, "the object is being changed too often; please try again", 1)));
+  finish(fail(retry_status(Reason::server_timeout, "the object is being changed too often; please try again", 1)));
 }
 
-// Something that is to be read, or shown to who is asked about the write, has to be converted by a webhook: from the
-// beginning, where that may be waited for.
-void WriteRun::begin_aside() {
+// An object that the write reads, or that admission is shown, has to be converted by a webhook.
+void WriteRun::restart_with_webhook() {
   draft_.reset();
   phase_ = Phase::draft;
-  go_aside(context_, context_->core->conversions, [self = shared_from_this()] { self->run(); });
+  Work work;
+  work.needs_webhook = true;
+  apiserver::run_placed(context_, work, [self = shared_from_this()] { self->run(); });
 }
 
 // Whether what the draft changes is not what is there now. A POST finds that out in plan().
@@ -204,7 +199,7 @@ Result<WriteRun::Step> WriteRun::ask(const CallOutPlugin& plugin, const std::sha
   auto& call_outs = context_->core->call_outs;
   const bool asked =
       call_outs.start(call, limit, *context_->sink, [self = shared_from_this(), &plugin, call](CallOutEnd end) {
-        go_on(self->context_, [self, &plugin, call, end] { self->come_back(plugin, *call, end); });
+        resume(self->context_, [self, &plugin, call, end] { self->come_back(plugin, *call, end); });
       });
   if (asked) return Step::waits;  // somebody else's from here on
   if (context_->core->stopping) return fail(shutting_down());
@@ -212,15 +207,15 @@ Result<WriteRun::Step> WriteRun::ask(const CallOutPlugin& plugin, const std::sha
 }
 
 void WriteRun::come_back(const CallOutPlugin& plugin, CallOut& call, CallOutEnd end) {
-  if (end == CallOutEnd::stopped) return tell(fail(shutting_down()));
+  if (end == CallOutEnd::stopped) return finish(fail(shutting_down()));
   const store::Snapshot pending = context_->core->store.pending();
   Write write(*context_, pending);
-  if (!stale(write)) {  // else the question was about an object that is no more: run() begins anew
+  if (!stale(write)) {  // else the call was about an older state of the object: run() begins again
     if (auto taken = take_answer(write, plugin, call, end); !taken)
       return answer_when_durable(fail(taken.error()), pending.revision());
     if (!plugin.asks_again()) ++next_call_;
   }
-  run_by_size();
+  run_placed();
 }
 
 // A call that is late may still be running: only the plugin may be asked then.
@@ -243,7 +238,7 @@ bool WriteRun::commit(Plan& plan) {
   auto& core = *context_->core;
   if (core.store.submit(std::move(plan.txn), [self = shared_from_this()](Result<store::Committed> result) {
         // Before a syncer can have carried it and asks.
-        if (result) self->context_->tell_writer(*result);
+        if (result) self->context_->record_writers(*result);
         // The commit thread must not wait for encoding or for peers.
         self->context_->sink->courier()->post([self, result = std::move(result)] { self->committed(result); });
       }))
@@ -256,20 +251,20 @@ bool WriteRun::commit(Plan& plan) {
 void WriteRun::committed(const Result<store::Committed>& result) {
   if (!result) {
     if (result.error().is(Reason::conflict)) return again();
-    return tell(fail(result.error()));
+    return finish(fail(result.error()));
   }
   if (answer_ && answer_->op) answer_->object = result->events[*answer_->op]->object;
   if (adds_) warn_of_quota(*context_, *result);
   if (answer_ && awaits_host_address(*context_, *answer_))
     return await_host_address(context_, std::move(*answer_),
-                              [self = shared_from_this()](Answer answer) { self->tell(std::move(answer)); });
-  tell(answer_);
+                              [self = shared_from_this()](Answer answer) { self->finish(std::move(answer)); });
+  finish(answer_);
 }
 
 // `seen`: the revision up to which the answer rests on the store.
 void WriteRun::answer_when_durable(Result<Answer> answer, store::Revision seen) {
   auto& core = *context_->core;
-  if (seen <= core.store.snapshot().revision()) return tell(answer);
+  if (seen <= core.store.snapshot().revision()) return finish(answer);
   answer_ = std::move(answer);
   draft_.reset();
   phase_ = Phase::draft;
@@ -277,21 +272,22 @@ void WriteRun::answer_when_durable(Result<Answer> answer, store::Revision seen) 
     const bool undone = !result && result.error().is(Reason::conflict);
     self->context_->sink->courier()->post([self, undone, failure = result ? Outcome() : fail(result.error())] {
       if (undone) return self->again();
-      failure ? self->tell(self->answer_) : self->tell(fail(failure.error()));
+      failure ? self->finish(self->answer_) : self->finish(fail(failure.error()));
     });
   });
 }
 
-void WriteRun::tell(const Result<Answer>& answer) {
-  const bool waits = context_->aside && context_->aside->may_wait && !MayWait::here();
-  if (waits) return go_on(context_, [self = shared_from_this(), answer] { self->tell(answer); });
-  if (!answer) return reply_status(*context_, answer.error());
-  reply(*context_, *answer);
+void WriteRun::finish(const Result<Answer>& answer) {
+  Work work;
+  work.only_answers = true;
+  apiserver::run_placed(context_, work, [self = shared_from_this(), answer] {
+    answer ? reply(*self->context_, *answer) : reply_status(*self->context_, answer.error());
+  });
 }
 
 // What the write was based on is undone (the disk is full): from the beginning.
 void WriteRun::again() {
-  go_on(context_, [self = shared_from_this()] { self->run_by_size(); });
+  resume(context_, [self = shared_from_this()] { self->run_placed(); });
 }
 
 }  // namespace sublet::apiserver

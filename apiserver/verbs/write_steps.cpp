@@ -5,6 +5,7 @@
 #include "apiserver/codec/object_bytes.h"
 #include "apiserver/conversion/conversion.h"
 #include "apiserver/validation/field_errors.h"
+#include "apiserver/validation/warnings.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::apiserver {
@@ -13,7 +14,7 @@ namespace {
 using schema::Value;
 
 constexpr std::string_view kMetaGroup = "meta.k8s.io";
-// A deletion's writes pass on a full disk and beyond the quota; nobody shall store anything much under that name.
+// A deletion's writes are accepted on a full disk and beyond the quota, so they may add little.
 constexpr std::size_t kDeletionGrowthMax = 4096;
 
 // What a dry run answers with: the would-be object.
@@ -299,6 +300,12 @@ bool may_be_removed(const Strategy& strategy, const Value& object, const Value& 
 Result<store::ObjectPtr> find_current(const RequestContext& context, const store::Snapshot& pending) {
   if (auto current = pending.get(context.key())) return current;
   return fail(not_found_status(context.served().group, context.served().resource, context.info.name));
+}
+
+void warn(WriteContext& context, const Value& object, const Value& old) {
+  if (!context.subresource.empty()) return;
+  for (auto& warning : warnings_of(context.resource.group, context.resource.resource, object, old))
+    context.warnings.push_back(std::move(warning));
 }
 
 }  // namespace sublet::apiserver

@@ -1,4 +1,4 @@
-// Write steps: what create, update, patch and delete have in common, so that each verb reads as the order of its steps.
+// WriteSteps: shared steps of create, update, patch and delete.
 //
 // Objects here are Documents of the storage version. All functions are pure but for what WriteContext hands in.
 #pragma once
@@ -40,8 +40,8 @@ Result<FieldValidation> check_write_options(const RequestContext& context, std::
 /// What is wrong with the values of dryRun, together; nothing: each is "All".
 void check_dry_run(const std::vector<std::string_view>& values, std::vector<Cause>& causes);
 
-/// Whether `managedFields: []` asks that nobody owns anything. Go's form of the object has no empty list, so it is
-/// asked before, and said again afterwards as `[{}]`, which means the same.
+/// Returns true for `managedFields: []`, which asks to remove all managers. Go's form of the object has no empty list,
+/// so this is read before decoding; clear_managed_fields() then writes the equivalent `[{}]`.
 bool clears_managed_fields(const schema::Value& object);
 void clear_managed_fields(schema::Value object);
 
@@ -81,6 +81,9 @@ void apply_defaults(const RequestContext& context, schema::Value object);
 void collect_causes(const RequestContext& context, const schema::Value& object, NameRule names,
                     std::vector<Cause>& causes);
 
+/// Adds upstream's warnings about a valid object (validation/warnings.h); `old` is missing for a create.
+void warn(WriteContext& context, const schema::Value& object, const schema::Value& old);
+
 /// What a DELETE asks for, from body or query.
 struct DeleteRequest {
   std::optional<std::int64_t> grace_seconds;
@@ -95,6 +98,10 @@ Result<DeleteRequest> delete_request_of(const schema::Value& options);
 void remove_asking(const ContextPtr& context, std::string key, const DeleteRequest& request,
                    std::function<void(Outcome)> done);
 Result<Plan> plan_delete(Write& write, const store::ObjectPtr& current, const DeleteRequest& request);
+/// The same for an object that the request has changed first (`changed`, of which `current` is the stored state): the
+/// change is stored with the deletion, whatever becomes of it.
+Result<Plan> plan_delete_of(Write& write, const store::ObjectPtr& current, schema::Value changed,
+                            const DeleteRequest& request);
 
 /// Whether nothing holds an object any more that was asked to go.
 bool may_be_removed(const Strategy& strategy, const schema::Value& object, const schema::Value& old);

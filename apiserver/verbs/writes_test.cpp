@@ -1,4 +1,4 @@
-// Writes and deletes: spec 10.3 and 10.4.
+// Writes and deletes, through a server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,18 +8,17 @@
 #include "apiserver/server_testing.h"
 #include "sublet/base/mutex.h"
 #include "sublet/net/tls_context.h"
+#include "tests/support/objects.h"
 
 namespace sublet::apiserver {
 namespace {
 
 using testing::HasSubstr;
 using testing::MatchesRegex;
+using testing_support::pod;
 
 // A Pod bound to a node, so that deletes are graceful.
-std::string running_pod_json(const std::string& name, const std::string& extra = "") {
-  return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name + R"("},"spec":{"nodeName":"n1",)" +
-         R"("automountServiceAccountToken":false,"containers":[{"name":"a","image":"x"}])" + extra + "}}";
-}
+std::string running_pod_json(const std::string& name) { return pod(name).node("n1").without_token(); }
 
 TEST(Create, FillsWhatTheServerOwns) {
   Rig rig;
@@ -477,6 +476,58 @@ TEST(Subresources, OfAPodNameItAgain) {
     EXPECT_EQ(rig.post(kDefaultPods + pod + "/eviction", "{}").text("message"),
               "name in URL does not match name in Eviction object");
   EXPECT_EQ(rig.get(kDefaultPods + "/p").code, 200);
+}
+
+std::string condition_of(const schema::Document& pod, std::string_view type) {
+  for (const schema::Value condition : pod["status"]["conditions"])
+    if (condition["type"].text() == type) return condition["reason"].string() + "=" + condition["status"].string();
+  return "";
+}
+
+TEST(Subresources, AnEvictionStoresWhatItSaysOfThePod) {
+  Rig rig;
+  ASSERT_EQ(rig.post(kDefaultPods, pod("held").node("n1").finalizer("example.com/held")).code, 201);
+  ASSERT_EQ(rig.post(kDefaultPods, running_pod_json("gone")).code, 201);
+  const auto watch = rig.watch(
+      kDefaultPods + "?watch=1&fieldSelector=metadata.name=gone&resourceVersion=" + rig.get(kDefaultPods).version());
+  for (const std::string name : {"held", "gone"})
+    EXPECT_EQ(rig.post(kDefaultPods + "/" + name + "/eviction",
+                       R"({"metadata":{"name":")" + name + R"("},"deleteOptions":{"gracePeriodSeconds":0}})")
+                  .code,
+              201);
+  const auto held = rig.get(kDefaultPods + "/held");
+  EXPECT_TRUE(held["metadata"].has("deletionTimestamp"));
+  EXPECT_EQ(condition_of(held.json, "DisruptionTarget"), "EvictionByEvictionAPI=True");
+  const auto last = watch->event(0);
+  EXPECT_EQ(last["type"].text(), "DELETED");
+  EXPECT_EQ(condition_of(schema::Document::copy_of(last["object"]), "DisruptionTarget"), "EvictionByEvictionAPI=True");
+  // A pod that is being deleted already keeps its grace period and gets the condition.
+  ASSERT_EQ(rig.post(kDefaultPods, running_pod_json("going")).code, 201);
+  ASSERT_EQ(rig.remove(kDefaultPods + "/going", R"({"gracePeriodSeconds":60})").code, 200);
+  ASSERT_EQ(rig.post(kDefaultPods + "/going/eviction", R"({"metadata":{"name":"going"}})").code, 201);
+  EXPECT_EQ(condition_of(rig.get(kDefaultPods + "/going").json, "DisruptionTarget"), "EvictionByEvictionAPI=True");
+  // Nothing of it is stored in a dry run.
+  ASSERT_EQ(rig.post(kDefaultPods, running_pod_json("dry")).code, 201);
+  ASSERT_EQ(rig.post(kDefaultPods + "/dry/eviction?dryRun=All", R"({"metadata":{"name":"dry"}})").code, 201);
+  EXPECT_EQ(condition_of(rig.get(kDefaultPods + "/dry").json, "DisruptionTarget"), "");
+}
+
+TEST(Subresources, ABindingStoresItsNodeAndMetadata) {
+  Rig rig;
+  ASSERT_EQ(rig.post("/api/v1/nodes", R"({"metadata":{"name":"n","labels":{"topology.kubernetes.io/zone":"z1",
+      "topology.kubernetes.io/region":"r1","other":"x"}}})")
+                .code,
+            201);
+  ASSERT_EQ(rig.post(kDefaultPods, pod("p")).code, 201);
+  ASSERT_EQ(rig.post(kDefaultPods + "/p/binding",
+                     R"({"metadata":{"name":"p","annotations":{"gpu":"1"}},"target":{"kind":"Node","name":"n"}})")
+                .code,
+            201);
+  const auto bound = rig.get(kDefaultPods + "/p");
+  EXPECT_EQ(bound.text("spec.nodeName"), "n");
+  EXPECT_EQ(bound["metadata"]["annotations"]["gpu"].text(), "1");
+  EXPECT_EQ(bound["metadata"]["labels"].to_json(),
+            R"({"topology.kubernetes.io/region":"r1","topology.kubernetes.io/zone":"z1"})");
 }
 
 TEST(Namespaces, AFinalizeIsAnUpdateOfMetadataToo) {

@@ -6,7 +6,7 @@
 namespace sublet::apiserver {
 namespace {
 
-constexpr std::size_t kSlice = 64;           // watches told per turn of the loop: about a millisecond with TLS
+constexpr std::size_t kSlice = 64;           // watches notified per turn of the loop: about a millisecond with TLS
 constexpr std::size_t kStretchEvents = 512;  // events looked at per stretch
 
 }  // namespace
@@ -50,7 +50,7 @@ void WatchHub::run_turn(const std::shared_ptr<State>& state, Turn& posted) {
     if (turn.stretch.parts.empty()) news = std::exchange(state->committed, false);
   }
   if (news && state->live > 0) read_stretch(*state, turn.stretch);
-  tell_slice(*state, turn.stretch);
+  notify_slice(*state, turn.stretch);
   for (const auto& session : turn.woken) session->run(state->frames);
 
   bool more = !turn.stretch.parts.empty(), idle = false;
@@ -63,7 +63,7 @@ void WatchHub::run_turn(const std::shared_ptr<State>& state, Turn& posted) {
   if (more) ask_turn(state, [&](Turn& next) { next.stretch = std::move(turn.stretch); });
 }
 
-// What is told to the live --------------------------------------------------------------------------------------------
+// Events for live watches ---------------------------------------------------------------------------------------------
 
 void WatchHub::read_stretch(State& state, Stretch& stretch) {
   const auto changes = state.store.changes("", state.read, kStretchEvents);
@@ -91,7 +91,7 @@ void WatchHub::history_gone(State& state) {
   for (const auto& session : all) session->run(state.frames);
 }
 
-void WatchHub::tell_slice(State& state, Stretch& stretch) {
+void WatchHub::notify_slice(State& state, Stretch& stretch) {
   if (stretch.parts.empty()) return;
   for (std::size_t n = 0; n < kSlice && !stretch.parts.empty(); ++n) {
     Part& part = stretch.parts.back();

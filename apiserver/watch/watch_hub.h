@@ -36,11 +36,11 @@ class WatchSession {
   /// some of them already.
   virtual void deliver(const std::vector<store::EventPtr>& events, store::Revision from, store::Revision up_to,
                        FrameCache& frames) = 0;
-  /// The history is gone before the hub read it: what comes after `told()` must be read (in vain) in run().
+  /// The history was compacted before the hub read it: the watch must read from `told()` on in run(), and will fail.
   virtual void fall_behind() = 0;
   /// Ends the stream cleanly.
   virtual void finish() = 0;
-  /// Does so once it has told what there is up to `last`.
+  /// Ends the watch once it has sent the events up to `last`.
   virtual void finish_after(store::Revision last) = 0;
 };
 
@@ -53,7 +53,7 @@ class WatchHub {
   /// Ends all watches before it returns, and listens to the store no more. Not from a watch's own observer.
   void finish_all();
   /// The kind whose keys begin so is served no more, or otherwise than before: its watches end as soon as they have
-  /// told what there is up to `last`, which must be durable. Those that begin later are not meant.
+  /// sent the events up to `last`, which must be durable. Watches that begin later are not affected.
   void finish_under(std::string prefix, store::Revision last);
   std::size_t size() const;
 
@@ -95,7 +95,7 @@ class WatchHub {
     FrameCache frames;
     std::size_t live = 0;
     store::Revision read = 0;  // how far the history was read for the live
-    store::Revision told = 0;  // how far they all got it; behind `read` while a stretch is being told
+    store::Revision told = 0;  // all watches have events up to this; behind `read` while a stretch is being sent
   };
   template <typename Fill>
   static void ask_turn(const std::shared_ptr<State>& state, const Fill& fill);
@@ -103,7 +103,7 @@ class WatchHub {
   static void run_turn(const std::shared_ptr<State>& state, Turn& posted);
   static void read_stretch(State& state, Stretch& stretch);
   static void history_gone(State& state);
-  static void tell_slice(State& state, Stretch& stretch);
+  static void notify_slice(State& state, Stretch& stretch);
   /// Of those groups whose prefix begins with `under`.
   static Sessions all_sessions(const State& state, std::string_view under = "");
 

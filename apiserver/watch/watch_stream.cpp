@@ -69,7 +69,7 @@ void WatchStream::begin() {
   deadline_ = now + request_.timeout;
   next_bookmark_ = now + kBookmarkEvery;
   arm_timer();
-  if (kind_has_changed()) last_ = core_->store.snapshot().revision();  // after the hub was told to end such watches
+  if (kind_has_changed()) last_ = core_->store.snapshot().revision();  // after the hub was asked to end such watches
 }
 
 /// Whether the kind is another one by now than when the request came.
@@ -131,7 +131,7 @@ void WatchStream::on_timer() {
 
 /// False: workers have them converted, and that wakes the stream.
 bool WatchStream::at_hand(std::vector<store::ObjectPtr> objects) {
-  const OutsideConversion* outside = outside_of(writer_.route());
+  const WebhookConversion* outside = webhook_conversion_of(writer_.route());
   if (!outside || std::ranges::all_of(objects, [&](const auto& object) { return outside->at_hand(*object); }))
     return true;
   prepare(std::move(objects));
@@ -144,7 +144,7 @@ void WatchStream::prepare(std::vector<store::ObjectPtr> objects) {
     const MayWait here;
     std::vector<const store::Object*> each;
     for (const auto& object : objects) each.push_back(object.get());
-    auto prepared = outside_of(self->writer_.route())->prepare(each);
+    auto prepared = webhook_conversion_of(self->writer_.route())->prepare(each);
     self->core_->loop.post([self, prepared = std::move(prepared)] { self->take_prepared(prepared); });
   });
   if (!taken) take_prepared(fail(Reason::too_many_requests, "too many requests, please try again later"));
@@ -167,7 +167,7 @@ void WatchStream::write_initial() {
   });
   const WallTime now = core_->clock.now();
   std::string frames;  // one write for the whole step
-  if (std::vector<store::ObjectPtr> wanted; outside_of(writer_.route())) {
+  if (std::vector<store::ObjectPtr> wanted; webhook_conversion_of(writer_.route())) {
     const auto selected = [this](const store::ObjectPtr& object) { return filter_.may_match(*object); };
     std::ranges::copy_if(step, std::back_inserter(wanted), selected);
     if (!at_hand(std::move(wanted))) return;
@@ -224,7 +224,7 @@ void WatchStream::set_live(bool live) {
   live ? core_->watches.went_live(cursor_) : core_->watches.left_live();
 }
 
-/// What of an event must be at hand before it is judged and told. Whether a state of an object has this revision or an
+/// What of an event must be at hand before it is matched and sent. Whether a state of an object has this revision or an
 /// earlier one (stamped()) is the same to who converts it.
 std::vector<store::ObjectPtr> WatchStream::reads_of(const store::EventPtr& event) const {
   const auto may_match = [this](const store::ObjectPtr& object) { return object && filter_.may_match(*object); };
@@ -238,7 +238,7 @@ std::vector<store::ObjectPtr> WatchStream::reads_of(const store::EventPtr& event
 
 /// False: it, and some of those behind it, are being converted.
 bool WatchStream::is_at_hand(const std::vector<store::EventPtr>& events, std::size_t at) {
-  const OutsideConversion* outside = outside_of(writer_.route());
+  const WebhookConversion* outside = webhook_conversion_of(writer_.route());
   if (!outside) return true;
   if (std::ranges::all_of(reads_of(events[at]), [&](const auto& object) { return outside->at_hand(*object); }))
     return true;
@@ -328,7 +328,7 @@ void WatchStream::revoke(const Status& forbidden) {
   if (!done_) expire(forbidden);
 }
 
-// What a live stream has been told it reads no more; catch_up() has the rest, and the end.
+// A live stream does not read what the hub has sent; catch_up() reads the rest, and the end.
 void WatchStream::finish_after(store::Revision last) {
   last_ = last;
   fall_behind();

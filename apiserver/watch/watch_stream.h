@@ -3,8 +3,8 @@
 // A cursor into the store's history: every event up to it was looked at, filtered (with the object before and after, so
 // that a selector's edge shows as ADDED or DELETED) and written. It moves while the peer takes what is written; when
 // the peer does not, the stream waits where it is, and reads on from there when the peer has drained. So a slow peer
-// costs its backlog and nobody else waits. Only what is compacted before it was read ends a stream early, with the
-// API's 410. A custom kind that goes, or changes, ends its watches cleanly when they have told what there was: they
+// costs its backlog, and no other watch waits. Only history compacted before it was read ends a stream early, with the
+// API's 410. A custom kind that is removed or changed ends its watches cleanly once they have sent all events: they
 // read by what was known of it when they began. What a webhook converts is converted by workers, a step ahead, and a
 // stream ends with the error when that fails.
 //
@@ -97,7 +97,7 @@ class WatchStream final : public WatchSession, public std::enable_shared_from_th
 
   std::string prefix_;
   std::unique_ptr<Initial> initial_;  // null: all sent
-  store::Revision cursor_ = 0;        // every event up to it was looked at; when live, also up to the hub's told()
+  store::Revision cursor_ = 0;        // every event up to it was examined; when live, also up to the hub's told()
   store::Revision last_ = 0;          // the stream ends when `cursor_` is there; 0: it goes on
   SteadyTime deadline_{}, next_bookmark_{};
   net::Loop::TimerId timer_ = 0;

@@ -1,4 +1,4 @@
-// Watches: spec 10.2 from check 25 on.
+// Watches, through a server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -9,6 +9,7 @@
 #include "sublet/kube/client.h"
 #include "sublet/kube/pod_connect.h"
 #include "sublet/kube/pod_proxy.h"
+#include "sublet/kube/tunnel_wire.h"
 #include "sublet/net/duplex.h"
 #include "sublet/net/outbound.h"
 #include "sublet/schema/document.h"
@@ -22,9 +23,11 @@
 #include "syncer/gateway/session_errors.h"
 
 namespace sublet::syncer {
+
+namespace tunnel = kube::tunnel;
+
 namespace {
 
-constexpr std::string_view kPath = "/sublet.dev/v1/tunnel";
 constexpr std::string_view kMetadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 constexpr std::chrono::milliseconds kRetryDelay{500}, kMetricsTimeout{30'000};
 constexpr std::chrono::milliseconds kQuickRetryDelay{20};  // the API server starts beside the syncer
@@ -76,12 +79,6 @@ class Collector final : public net::ResponseObserver {
 
 }  // namespace
 
-// Content type of an answer that says why there is none (sublet/apiserver/tunnel.h).
-constexpr const char* kCallFailed = "application/vnd.sublet.call-failed";
-// How an upgrade comes back (the same).
-constexpr const char* kTunnelProtocol = "sublet-tunnel";
-constexpr const char* kTunnelHostHeader = "Sublet-Host-";
-
 // A request to the pod itself.
 struct PodCall {
   net::OutboundPeer peer;  // without its host
@@ -92,19 +89,19 @@ struct PodCall {
 
 PodCall read_call(const schema::Value& job) {
   PodCall call;
-  call.peer.port = static_cast<int>(job["port"].integer());
-  call.peer.server_name = job["serverName"].string();
-  call.peer.ca_pem = job["ca"].string();
-  call.request.request.method = job["method"].string();
-  call.request.request.target = job["target"].string();
-  call.peer.certificate_pem = job["certificate"].string();
-  call.peer.key_pem = job["key"].string();
-  call.peer.any_certificate = job["anyCertificate"].boolean();
-  call.relayed = job["relayed"].boolean();
-  for (const schema::Value header : job["headers"])
-    call.request.request.headers.add(header["name"].string(), header["value"].string());
-  call.request.request.body = schema::base64_decode(job["body"].text()).value_or("");
-  call.request.timeout = std::chrono::milliseconds(job["timeout"].integer(10'000));
+  call.peer.port = static_cast<int>(job[tunnel::kPort].integer());
+  call.peer.server_name = job[tunnel::kServerName].string();
+  call.peer.ca_pem = job[tunnel::kCa].string();
+  call.request.request.method = job[tunnel::kMethod].string();
+  call.request.request.target = job[tunnel::kTarget].string();
+  call.peer.certificate_pem = job[tunnel::kCertificate].string();
+  call.peer.key_pem = job[tunnel::kKey].string();
+  call.peer.any_certificate = job[tunnel::kAnyCertificate].boolean();
+  call.relayed = job[tunnel::kRelayed].boolean();
+  for (const schema::Value header : job[tunnel::kHeaders])
+    call.request.request.headers.add(header[tunnel::kName].string(), header[tunnel::kValue].string());
+  call.request.request.body = schema::base64_decode(job[tunnel::kBody].text()).value_or("");
+  call.request.timeout = std::chrono::milliseconds(job[tunnel::kTimeout].integer(10'000));
   return call;
 }
 
@@ -122,21 +119,22 @@ struct PodConnect {
 // What crosses is decided here: the API server is the tenant's side.
 PodConnect read_connect(const schema::Value& job) {
   PodConnect connect;
-  connect.subresource = job["subresource"].string();
-  connect.method = job["method"].text() == "GET" ? "GET" : "POST";
-  connect.cause.user = job["user"].string();
-  connect.cause.request_id = job["requestId"].string();
+  connect.subresource = job[tunnel::kSubresource].string();
+  connect.method = job[tunnel::kMethod].text() == "GET" ? "GET" : "POST";
+  connect.cause.user = job[tunnel::kUser].string();
+  connect.cause.request_id = job[tunnel::kRequestId].string();
   net::Headers asked;
-  for (const schema::Value header : job["headers"]) asked.add(header["name"].string(), header["value"].string());
+  for (const schema::Value header : job[tunnel::kHeaders])
+    asked.add(header[tunnel::kName].string(), header[tunnel::kValue].string());
   connect.headers = kube::allowed_upgrade_headers(asked);
   if (!connect.is_proxy()) return connect;
-  const schema::Value proxy = job["proxy"];
-  connect.method = job["method"].string();
+  const schema::Value proxy = job[tunnel::kProxy];
+  connect.method = job[tunnel::kMethod].string();
   connect.headers = kube::proxied_request_headers(asked, true);
-  connect.at = {proxy["scheme"].string(), "", proxy["port"].string()};
-  connect.path = proxy["path"].string();
-  connect.prefix = proxy["prefix"].string();
-  connect.body = schema::base64_decode(proxy["body"].text()).value_or("");
+  connect.at = {proxy[tunnel::kScheme].string(), "", proxy[tunnel::kPort].string()};
+  connect.path = proxy[tunnel::kProxyPath].string();
+  connect.prefix = proxy[tunnel::kPrefix].string();
+  connect.body = schema::base64_decode(proxy[tunnel::kBody].text()).value_or("");
   return connect;
 }
 
@@ -224,7 +222,7 @@ struct HostStream : std::enable_shared_from_this<HostStream> {
 
   void fail_call(const std::string& why) {
     code = 502;
-    content_type = kCallFailed;
+    content_type = tunnel::kCallFailed;
     buffer = why;
     host_ended = true;
     push();
@@ -279,9 +277,10 @@ struct HostStream : std::enable_shared_from_this<HostStream> {
     host_connection = translates_errors ? with_errors_translated(std::move(host), translate) : std::move(host);
     net::Request request;
     request.method = "GET";
-    request.target = std::string(kPath) + "/" + id;
-    request.headers = {{"Connection", "Upgrade"}, {"Upgrade", kTunnelProtocol}};
-    for (const auto& [name, value] : connect->answer) request.headers.add(std::string(kTunnelHostHeader) + name, value);
+    request.target = std::string(tunnel::kPath) + "/" + id;
+    request.headers = {{"Connection", "Upgrade"}, {"Upgrade", std::string(tunnel::kProtocol)}};
+    for (const auto& [name, value] : connect->answer)
+      request.headers.add(std::string(tunnel::kHostHeader) + name, value);
     tenant_exchange = tenant->start(std::move(request), std::make_shared<TenantMeeting>(shared_from_this()),
                                     std::chrono::milliseconds(0));
   }
@@ -325,12 +324,17 @@ struct HostStream : std::enable_shared_from_this<HostStream> {
     const bool all = buffer.size() <= kPieceMax;
     net::Request request;
     request.method = "POST";
-    request.target = std::string(kPath) + "/" + id + "?code=" + std::to_string(code);
+    request.target =
+        std::string(tunnel::kPath) + "/" + id + "?" + std::string(tunnel::kCode) + "=" + std::to_string(code);
     const bool last = host_ended && all;
-    if (last) request.target += broken ? "&end=broken" : "&end=1";
+    if (last)
+      request.target.append("&")
+          .append(tunnel::kEnd)
+          .append("=")
+          .append(broken ? tunnel::kEndBroken : tunnel::kEndComplete);
     request.headers.set("Content-Type", content_type);
     if (const auto* headers = connect ? &connect->answer : call ? &call->answer : nullptr; headers && !sent_any)
-      for (const auto& [name, value] : *headers) request.headers.add(std::string(kTunnelHostHeader) + name, value);
+      for (const auto& [name, value] : *headers) request.headers.add(std::string(tunnel::kHostHeader) + name, value);
     request.body = buffer.substr(0, kPieceMax);
     buffer.erase(0, kPieceMax);
     posting = sent_any = true;
@@ -379,7 +383,7 @@ struct HostGateway::Impl : std::enable_shared_from_this<HostGateway::Impl> {
     if (stopped) return;
     net::Request request;
     request.method = "GET";
-    request.target = kPath;
+    request.target = tunnel::kPath;
     auto done =
         std::make_shared<Collector>([weak = weak_from_this()](const Outcome& outcome, int code, std::string body) {
           const auto self = weak.lock();
@@ -408,32 +412,33 @@ struct HostGateway::Impl : std::enable_shared_from_this<HostGateway::Impl> {
   void open(const std::string& job_text) {
     const auto job = schema::Document::parse_json(job_text);
     if (!job) return log::warning("gateway.bad_job", {{"cause", job.error().message}});
-    if (job->root().has("closed")) {
-      for (const schema::Value id : job->root()["closed"]) close(id.string());
+    if (job->root().has(tunnel::kClosed)) {
+      for (const schema::Value id : job->root()[tunnel::kClosed]) close(id.string());
       return;
     }
     auto stream = std::make_shared<HostStream>();
-    stream->id = job->root()["id"].string();
+    stream->id = job->root()[tunnel::kId].string();
     stream->loop = &loop;
     stream->tenant = tenant.get();
     stream->finished = [this](HostStream* over) {
       std::erase_if(streams, [&](const auto& kept) { return kept.get() == over; });
     };
-    if (job->root().has("openapi")) return open_openapi(stream, job->root()["openapi"].string());
-    if (job->root().has("metrics")) stream->metrics = kube::MetricsQuestion::read(job->root()["metrics"]);
-    stream->tenant_namespace = job->root()["namespace"].string();
-    stream->tenant_pod = job->root()["pod"].string();
-    stream->tenant_pod_uid = job->root()["uid"].string();
+    if (job->root().has(tunnel::kOpenApi)) return open_openapi(stream, job->root()[tunnel::kOpenApi].string());
+    if (job->root().has(tunnel::kMetrics)) stream->metrics = kube::MetricsQuestion::read(job->root()[tunnel::kMetrics]);
+    stream->tenant_namespace = job->root()[tunnel::kNamespace].string();
+    stream->tenant_pod = job->root()[tunnel::kPod].string();
+    stream->tenant_pod_uid = job->root()[tunnel::kUid].string();
     stream->host_namespace = options.host_namespace;
     stream->node_names = options.node_names;
-    if (!stream->metrics) stream->host_pod = options.host_name(job->root()["namespace"].string(), stream->tenant_pod);
-    if (job->root().has("call")) stream->call = read_call(job->root()["call"]);
-    if (job->root().has("connect")) stream->connect = read_connect(job->root()["connect"]);
+    if (!stream->metrics)
+      stream->host_pod = options.host_name(job->root()[tunnel::kNamespace].string(), stream->tenant_pod);
+    if (job->root().has(tunnel::kCall)) stream->call = read_call(job->root()[tunnel::kCall]);
+    if (job->root().has(tunnel::kConnect)) stream->connect = read_connect(job->root()[tunnel::kConnect]);
     if (stream->connect) {
       stream->connect->at.name = stream->host_pod;
-      stream->connect->cause.key = "pods/" + job->root()["namespace"].string() + "/" + stream->tenant_pod;
+      stream->connect->cause.key = "pods/" + job->root()[tunnel::kNamespace].string() + "/" + stream->tenant_pod;
     }
-    stream->query = allowed_query(*stream, job->root()["query"].string());
+    stream->query = allowed_query(*stream, job->root()[tunnel::kQuery].string());
     const bool too_many = streams.size() >= options.streams_max;
     streams.insert(stream);
     if (too_many)

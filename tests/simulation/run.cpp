@@ -44,7 +44,7 @@ apiserver::ServerOptions tenant_options() {
   options.unix_socket_user = kSyncerUser;
   options.service_addresses_of_host = true;
   options.service_address_wait = milliseconds(0);  // nobody in a simulation waits in real time
-  options.house_rights.push_back({kSyncerUser, syncer::tenant_rights(the_context())});
+  options.component_rights.push_back({kSyncerUser, syncer::tenant_rights(the_context())});
   for (const syncer::MirroredKind& kind : syncer::mirrored_kinds(the_context()))
     options.mirrored_from_host.push_back(
         {kind.resource.group, kind.resource.resource, std::string(syncer::kLabelFromHost), kind.next_step});

@@ -1,7 +1,5 @@
-// ApiAvailability: whether an API server of the tenant's own, which an APIService names, can be had: the condition
-// Available as upstream has it (kube-aggregator's status controllers). A value.
-//
-// Server::check_api_service() finds it out; a controller writes it down.
+// ApiAvailability: the condition Available of an APIService, as upstream's aggregator has it: whether the tenant's API
+// server behind it answers. A value. Server::check_api_service() determines it; a controller stores it.
 #pragma once
 
 #include <functional>
@@ -15,13 +13,13 @@ struct ApiAvailability {
   bool available = false;
   std::string reason, message;
 };
-/// Asks the server behind the APIService of this name, and learns of it what it serves. Answers once, on any thread,
-/// but not before it has returned; never when what it returned is dropped before.
+/// Asks the server behind the APIService `name`, and records what it serves. Calls `done` once, on any thread, after it
+/// has returned; never when the returned handle is dropped before.
 using ApiServiceCheck =
     std::function<std::shared_ptr<void>(const std::string& name, std::function<void(ApiAvailability)> done)>;
 
-/// Whether there is somebody who measures what pods and nodes use, so that metrics.k8s.io can be had (nullopt: nobody
-/// can say at present). Answers as ApiServiceCheck.
+/// Determines whether resource metrics are available, so that metrics.k8s.io can be served (nullopt: not known at
+/// present). Calls `done` as ApiServiceCheck does.
 using MetricsCheck = std::function<std::shared_ptr<void>(std::function<void(std::optional<bool>)> done)>;
 
 }  // namespace sublet::apiserver

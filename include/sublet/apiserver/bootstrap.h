@@ -1,7 +1,7 @@
-// Bootstrap: what every cluster has from its first moment, as data: system namespaces with their default accounts and
-// CA, priority classes, and what the server says of itself (server_objects).
+// Bootstrap: the objects that every cluster has from its start, as data: system namespaces with their default accounts
+// and CA, priority classes, and the objects that describe the server (server_objects).
 //
-// Server::start() creates what is missing; the controllers restore some of it later (controllers/). Pure.
+// Server::start() creates those that are missing; controllers restore some of them later. Pure.
 #pragma once
 
 #include <string>
@@ -26,10 +26,10 @@ struct BootstrapObject {
 /// In the order in which they must be created.
 std::vector<BootstrapObject> bootstrap_objects(const ClusterFacts& cluster);
 
-/// What the server says of itself: the Service `kubernetes` in `default` with its Endpoints and its EndpointSlice, the
-/// ServiceCIDR `kubernetes`, and by which CA it knows its clients (ConfigMap extension-apiserver-authentication).
+/// Objects that describe the server: the Service `kubernetes` in `default` with its Endpoints and EndpointSlice, the
+/// ServiceCIDR `kubernetes`, and the CA of its clients (ConfigMap extension-apiserver-authentication).
 std::vector<BootstrapObject> server_objects(const ClusterFacts& cluster);
-/// The CA that pods trust, as every namespace gets it.
+/// The ConfigMap with the CA that pods trust; every namespace has one.
 BootstrapObject root_ca_config_map(std::string_view namespace_name, const std::string& ca_certificate_pem);
 BootstrapObject default_service_account(std::string_view namespace_name);
 

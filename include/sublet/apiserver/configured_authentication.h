@@ -1,11 +1,9 @@
-// ConfiguredAuthentication: who else than this cluster says who somebody is: issuers of JSON Web Tokens (OpenID
-// Connect) that a file names, upstream's AuthenticationConfiguration (apiserver.config.k8s.io), and where anonymous
-// requests may go.
+// ConfiguredAuthentication: issuers of JSON Web Tokens (OpenID Connect) that a file names, as in upstream's
+// AuthenticationConfiguration (apiserver.config.k8s.io), and the paths that accept anonymous requests.
 //
-// Issuers' keys are asked for over HTTPS through a net::OutboundClient, at the start and when a token names one that is
-// not known, at most every ten seconds.
-// Lifecycle: read() once; the loop and the clock must live until stop(), after which nobody is asked any more. Threads:
-// any.
+// Fetches the issuers' keys over HTTPS through a net::OutboundClient: at the start, and when a token names an unknown
+// key, at most every ten seconds.
+// Lifecycle: read() once; the loop and the clock must outlive stop(), after which no request is made. Threads: any.
 #pragma once
 
 #include <functional>
@@ -23,17 +21,17 @@ namespace sublet::apiserver {
 
 class ConfiguredAuthentication {
  public:
-  /// `text`: YAML or JSON. bad_request with all that is wrong with it, in upstream's words. `own_issuer`: of the
-  /// service account tokens; nobody else may have its name.
+  /// `text`: YAML or JSON. Errors: bad_request with all mistakes, in upstream's words. `own_issuer`: the issuer of
+  /// service account tokens, whose name is reserved.
   static Result<std::shared_ptr<ConfiguredAuthentication>> read(std::string_view text, const std::string& own_issuer,
                                                                 net::Loop& loop, net::AddressRules rules, Clock& clock);
   ~ConfiguredAuthentication();
   ConfiguredAuthentication(const ConfiguredAuthentication&) = delete;
   ConfiguredAuthentication& operator=(const ConfiguredAuthentication&) = delete;
 
-  /// Whether the token's issuer is being asked for a key; then `then` runs when it has answered, on the loop's thread.
+  /// Returns true while a key of the token's issuer is being fetched; `then` runs afterwards, on the loop's thread.
   bool wait_for_keys(std::string_view token, std::function<void()> then);
-  /// nullopt: the token is of none of these issuers. unauthorized: it is, and why not.
+  /// nullopt: the token is from none of these issuers. Errors: unauthorized with the reason.
   std::optional<Result<User>> user_of(std::string_view token) const;
   bool admits_anonymous(std::string_view path) const;
   void stop();

@@ -1,8 +1,8 @@
-// FlowObjects: the FlowSchemas and PriorityLevelConfigurations that every cluster has, under upstream's names and with
-// its specs (k8s.io/apiserver pkg/apis/flowcontrol/bootstrap), and when a stored one is put right.
+// FlowObjects: the FlowSchemas and PriorityLevelConfigurations that every cluster has, with upstream's names and specs
+// (k8s.io/apiserver pkg/apis/flowcontrol/bootstrap), and when a stored one is restored.
 //
-// The mandatory ones are restored whatever happens to them; of a suggested one the spec is restored as long as its
-// annotation apf.kubernetes.io/autoupdate-spec says so. Server::start() writes them, a controller keeps them. Pure.
+// Mandatory objects are always restored; the spec of a suggested one is restored while its annotation
+// apf.kubernetes.io/autoupdate-spec is "true". Server::start() writes them, a controller maintains them. Pure.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ struct FlowObject {
 /// Levels before the schemas that name them.
 std::vector<FlowObject> flow_objects();
 
-/// Makes `stored` what it has to be; false: it is.
+/// Restores `stored`; returns false when nothing had to change.
 bool restore_flow_object(schema::Value stored, const FlowObject& wanted);
 
 }  // namespace sublet::apiserver

@@ -1,15 +1,14 @@
-// LastWriters: which user wrote an object, and by which request, for as long as a syncer may want to know: it writes to
-// the host for an object, and its log there is to say for whom (sublet/syncer/host_audit.h). Nothing of it stands in
-// objects, is stored, or is sent to anybody who does not ask.
+// LastWriters: remembers which user wrote an object, and with which request, so that the syncer's log can name the
+// person behind a write to the host (sublet/syncer/host_audit.h). Nothing of it is stored or shown in objects.
 //
-// The server tells wrote() of each commit. The syncer asks aside, after the host has answered, by
-// POST /sublet.dev/v1/writers {"items":[{"key":"pods/ns/name","resourceVersion":"7"}]} on the unix socket; the answer
+// The server calls wrote() for each commit. The syncer asks after the host has answered, by
+// POST /sublet.dev/v1/writers {"items":[{"key":"pods/ns/name","resourceVersion":"7"}]} on the unix socket. The answer
 // is
-// {"items":[{"user":"jane","requestId":"..."}]}, one for each in their order, {} where nothing is known (the server was
-// started since, or kWritesMax others came after it). "resourceVersion" is the version that was carried: its writer is
-// the last one up to it; "": the object is gone, and whoever wrote it last, its deletion as a rule. What the syncer
-// itself writes (status, addresses) is not counted, nor are events and leases, which never cross. Lifecycle: must
-// outlive the handler that it wraps, and the server that has it. Threads: any.
+// {"items":[{"user":"jane","requestId":"..."}]}, in the order of the question; {} where the writer is not known (the
+// server was restarted since, or kWritesMax other writes followed). "resourceVersion" is the version that was carried:
+// its writer is the last one up to it; "" asks for the last writer of an object that is gone. Writes of the syncer
+// itself (status, addresses) do not count, nor do events and leases, which are never carried.
+// Lifecycle: must outlive the handler that it wraps, and its server. Threads: any.
 #pragma once
 
 #include <memory>
@@ -32,9 +31,9 @@ class LastWriters {
   LastWriters();
   ~LastWriters();
   void wrote(const std::string& key, store::Revision revision, std::string_view user, std::string_view request_id);
-  /// 0: the last of all.
+  /// Revision 0: the last writer of all.
   std::optional<Writer> writer_of(const std::string& key, store::Revision revision) const;
-  /// Serves the path, and passes everything else on.
+  /// Serves the path above; passes other requests to `inner`.
   net::Handler wrap(net::Handler inner);
 
  private:

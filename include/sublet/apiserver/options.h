@@ -1,5 +1,5 @@
-// ServerOptions: what a server is told from outside: who its callers are, what it plugs in, where it can be reached.
-// Values; copied into the server at construction and never changed afterwards.
+// ServerOptions: configuration of a server: its callers' identities, its hooks, its addresses. Values; copied into the
+// server at construction and constant afterwards.
 #pragma once
 
 #include <chrono>
@@ -24,63 +24,61 @@
 
 namespace sublet::apiserver {
 
-/// Who asks, after authentication.
+/// The authenticated user of a request.
 struct User {
   std::string name, uid;
   std::vector<std::string> groups;
   std::vector<std::pair<std::string, std::vector<std::string>>> extra;
 };
 
-/// Rights of a user of the house (the syncer), which no object of the tenant gives or takes away: the rules of a
+/// Rights of a user of sublet's own (the syncer), which objects of the tenant neither grant nor revoke: the rules of a
 /// ClusterRole, as JSON (`[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]`).
-struct HouseRights {
+struct ComponentRights {
   std::string user, rules;
 };
 
-/// What admission outside the generic set says of an object about to be created or updated.
+/// Result of the border's admission of an object.
 struct AdmissionVerdict {
   std::vector<Cause> denials;  // not empty: 403 with these reasons
   std::vector<std::string> warnings;
 };
-/// Hook by which subletd plugs the border's admission (syncer/translate) into a tenant's server. Called on loops with
-/// the conformed, defaulted object, and what it was before an update (missing: it is created); pure.
+/// The border's admission (syncer/translate), which subletd plugs into a tenant's server. Called on loops with the
+/// conformed, defaulted object, and its state before an update (missing for a create); pure.
 using BorderAdmission =
     std::function<AdmissionVerdict(std::string_view kind, const schema::Value& object, const schema::Value& old)>;
 
-/// A kind whose objects a syncer brings from a host: those with the label are written by the syncer alone
-/// (ServerOptions::unix_socket_user), and nobody else may set the label. Objects of the kind without it are anybody's.
+/// A kind whose objects a syncer brings from a host. Only the syncer (ServerOptions::unix_socket_user) may write
+/// objects with the label, or set the label; the kind's other objects are the tenant's.
 struct MirroredKind {
   std::string group, resource;  // of the storage form
   std::string label;
-  std::string next_step;  // what somebody who is refused can do instead
+  std::string next_step;  // what a refused user can do instead
 };
 
-/// A kind whose objects a syncer carries to a host, where they have their effect. `judged`: the border is asked.
+/// A kind whose objects a syncer carries to a host, where they take effect. `judged`: the border admits them.
 struct CarriedKind {
   std::string group, resource, kind;
   bool judged = false;
 };
 
-/// Whose log is asked for. `query` is the request's query string (PodLogOptions), with a container that is the pod's.
+/// A request for a pod's log. `query`: validated PodLogOptions, with a container of the pod.
 struct PodLogRequest {
   std::string namespace_name, pod_name, pod_uid, query;
 };
 
-/// Fetches a log on behalf of a pod (the syncer's tunnel in a tenant, the simulated kubelet in simhost). The
-/// implementation answers through the sink.
+/// Fetches a pod's log (the syncer's tunnel in a tenant, the simulated kubelet in simhost). Answers through the sink.
 using PodLogs = std::function<void(const PodLogRequest& request, std::shared_ptr<net::ResponseSink> sink)>;
 
-/// Asks the host for its OpenAPI v3, which has the descriptions that ours lacks: for the document of a group version
-/// ("apis/apps/v1"), or with "" for the hashes of those of Kubernetes' own, as a map in JSON. `done` is called once,
-/// within some seconds, on any thread; at once when nobody could be asked.
+/// Fetches the host's OpenAPI v3, which has the descriptions that ours lacks: the document of a group version
+/// ("apis/apps/v1"), or with "" the hashes of Kubernetes' own documents, as a map in JSON. Calls `done` once, within
+/// some seconds, on any thread; at once when no host is connected.
 using HostOpenApi = std::function<void(const std::string& path, std::function<void(Result<std::string>)> done)>;
 
 class CallOutPlugin;             // apiserver/admission/call_out.h
 class ConfiguredAuthentication;  // sublet/apiserver/configured_authentication.h
 class LastWriters;               // sublet/apiserver/last_writers.h
 
-/// Pod Security: what counts where a namespace's labels say nothing, and whom it does not concern (upstream's
-/// PodSecurityConfiguration).
+/// Pod Security: defaults of namespaces without labels, and exemptions (upstream's PodSecurityConfiguration).
 struct PodSecurityOptions {
   podsecurity::Policy defaults;
   std::vector<std::string> exempt_users, exempt_namespaces, exempt_runtime_classes;
@@ -91,33 +89,33 @@ struct ServerOptions : ClusterFacts {
   std::string service_account_key_pem;  // signs and verifies tokens (ES256)
   std::string service_account_issuer = "https://kubernetes.default.svc.cluster.local";
   std::vector<std::pair<std::string, User>> static_tokens;  // bearer token -> user
-  /// Who else says who somebody is, and where anonymous requests may go; null: nobody, and everywhere.
+  /// Further issuers of tokens, and the paths that accept anonymous requests; null: none, and all paths.
   std::shared_ptr<ConfiguredAuthentication> authentication;
   std::string unix_socket_user = "system:sublet:syncer";  // identity of peers on the unix socket
-  std::vector<HouseRights> house_rights;
-  bool bootstrap_rights = true;  // upstream's roles, bindings, flow schemas and priority levels are written at the
-                                 // start; without: for tests that ask as system:masters
+  std::vector<ComponentRights> component_rights;
+  bool bootstrap_rights = true;  // start() writes upstream's roles, bindings, flow schemas and priority levels; false
+                                 // for tests, which call as system:masters
   PodSecurityOptions pod_security;
   BorderAdmission border;
   bool runtime_classes_of_host = false;          // pods may name only RuntimeClasses that mirrored_from_host brought
   std::vector<MirroredKind> mirrored_from_host;  // empty where no syncer writes
-  /// A host gives Services their cluster IPs and node ports, and the syncer brings them by /status: none is given away
-  /// here (docs/decisions/service-addresses.md). A write's answer waits so long for them.
+  /// The host allocates the cluster IPs and node ports of Services, and the syncer brings them by /status; this server
+  /// allocates none (docs/decisions/service-addresses.md). The answer to a write waits up to service_address_wait.
   bool service_addresses_of_host = false;
   std::chrono::milliseconds service_address_wait{1'000};
   std::vector<CarriedKind> carried_to_host;  // empty where no syncer reads
   std::vector<std::shared_ptr<const CallOutPlugin>>
-      call_outs;             // admission that asks outside, after the built-in plugins and before the webhooks
+      call_outs;             // admission that calls out, after the built-in plugins and before the webhooks
   OutboundOptions outbound;  // how webhooks are reached
-  std::chrono::milliseconds request_timeout{60'000};  // for a write, with all that it asks outside
+  std::chrono::milliseconds request_timeout{60'000};  // for a write, with its calls outside
   std::int64_t seats = 600;  // of all priority levels (upstream: --max-requests-inflight and its mutating companion)
   PodLogs pod_logs;          // empty: 501 with the reason
-  kube::PodConnections pod_connections;       // the same of exec, attach and port-forward
+  kube::PodConnections pod_connections;       // exec, attach and port-forward; empty: 501
   HostOpenApi host_openapi;                   // empty: there is no host
-  kube::MetricsSource metrics;                // answers metrics.k8s.io for a local APIService of it; empty: nobody does
-  std::shared_ptr<LastWriters> last_writers;  // told of every commit; null: nobody asks
-  std::size_t kept_items_bytes = 32u << 20;   // of protobuf lists, encoded to say their length first, in all; the rest
-                                              // is encoded twice
+  kube::MetricsSource metrics;                // serves metrics.k8s.io for a local APIService; empty: not served
+  std::shared_ptr<LastWriters> last_writers;  // notified of every commit; null: not needed
+  std::size_t kept_items_bytes = 32u << 20;   // budget of encoded items of protobuf lists, whose length comes first;
+                                              // beyond it items are encoded twice
   /// The kinds that the server begins with; Server::install_kinds() changes them.
   std::shared_ptr<const schema::Registry> kinds = schema::Registry::builtin();
 };

@@ -1,10 +1,9 @@
-// How an API server reaches what its tenant names: webhooks, by URL or as a Service of the tenant, and API servers of
-// the tenant's own behind a Service (APIService).
+// Outbound: how an API server reaches what its tenant names: webhooks, by URL or as a Service, and the tenant's own API
+// servers behind a Service (APIService).
 //
-// A URL is called through a net::OutboundClient, whose rules say which addresses nobody may make us call. A Service's
-// pods are called at their addresses by the same client where they can be reached from here, and through a
-// ServiceCaller where not: in a virtual cluster, whose pods only the syncer can find on the host. Values; the hook is
-// called on any thread.
+// URLs are called through a net::OutboundClient, whose rules restrict the addresses. Pods behind a Service are called
+// at their addresses by the same client; in a virtual cluster through a ServiceCaller, because only the syncer knows
+// the pods' addresses on the host. Values; the hook is called on any thread.
 #pragma once
 
 #include <chrono>
@@ -30,19 +29,19 @@ struct ServiceCall {
   bool any_certificate = false;              // an APIService's insecureSkipTLSVerify
   std::string certificate_pem{}, key_pem{};  // shown to the pod; empty: none
 };
-/// Answers once, on any thread, but not before it has returned; never when what it returned is dropped before.
+/// Calls `done` once, on any thread, after it has returned; never when the returned handle is dropped before.
 using ServiceCaller =
     std::function<std::shared_ptr<void>(ServiceCall call, std::function<void(Result<net::Response>)> done)>;
-/// The same for an answer that is passed on as it comes, however long it takes (timeout zero: no limit). Answers
-/// through the sink, with 503 when the pod cannot be reached.
+/// The same for an answer that is passed on piece by piece (timeout zero: no limit). Answers through the sink, with 503
+/// when the pod cannot be reached.
 using ServiceRelay = std::function<void(ServiceCall call, std::shared_ptr<net::ResponseSink> sink)>;
 
 struct OutboundOptions {
   net::AddressRules rules;
-  bool calls_out = true;        // else only `services` are called; what wants another way is told so
+  bool calls_out = true;        // else only `services` are called; URLs are refused with the reason
   ServiceCaller services = {};  // null: at the addresses in the Service's EndpointSlices
   ServiceRelay relay = {};      // null with `services`
-  /// Of the front proxy: shown to API servers of the tenant's own, who believe it whose request it brings.
+  /// Client certificate of the front proxy, which the tenant's own API servers trust to name the user.
   std::string front_proxy_certificate_pem{}, front_proxy_key_pem{};
 };
 

@@ -1,11 +1,10 @@
 // Server: one virtual cluster's Kubernetes API (also the embedded host's), as a net::Handler over a Store.
 //
-// What handler() gives runs on a connection's loop: filters over one RequestContext (apiserver/filters/pipeline.cpp has
-// their order), then a verb, which for a write goes through its phases (apiserver/verbs/phases.h) and is answered when
-// it is durable.
+// A request runs on its connection's loop: filters over one RequestContext (apiserver/filters/pipeline.cpp has their
+// order), then a verb. A write passes through its phases (apiserver/verbs/phases.h) and is answered when it is durable.
 // In-process callers (controllers, simhost) use make_in_process_transport(handler(), identity).
-// Lifecycle: construct over an open Store; start() writes what must exist (system namespaces, kubernetes Service);
-// stop() ends watches cleanly. Threads: the handler and install_kinds() from any.
+// Lifecycle: construct over an open Store; start() writes the objects that must exist; stop() ends watches cleanly.
+// Threads: the handler and install_kinds() from any.
 #pragma once
 
 #include <memory>
@@ -27,17 +26,17 @@ class Server {
          Random& random = Random::system());
   ~Server();
 
-  /// Creates what every cluster has. Idempotent.
+  /// Creates the objects that every cluster has. Idempotent.
   Outcome start();
   net::Handler handler();
-  /// The kinds with which the next request begins.
+  /// The kinds that the next request uses.
   std::shared_ptr<const schema::Registry> kinds() const;
-  /// Serves these kinds from the next request on; requests and watches that run go on with what they began with.
+  /// Serves these kinds from the next request on; running requests and watches keep the kinds that they began with.
   /// Objects of kinds that are gone stay stored. Any thread.
   void install_kinds(std::shared_ptr<const schema::Registry> kinds);
-  /// For controllers; the server outlives what it returns.
+  /// For controllers; the server must outlive the returned function.
   ApiServiceCheck check_api_service();
-  /// /readyz turns 500; watches end cleanly.
+  /// Turns /readyz to 500 and ends watches cleanly.
   void stop();
 
  private:

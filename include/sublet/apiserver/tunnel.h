@@ -1,29 +1,19 @@
-// Tunnel: how a tenant's API server, which has no host credentials, gets a pod's log from the syncer, which has no
-// listening port; and how it calls a pod that stands behind a Service (a webhook's), whose address only the syncer can
-// be sure of.
+// Tunnel: lets a tenant's API server, which has no host credentials, ask the host through the syncer, which has no
+// listening port. It carries pod logs, exec, attach and port-forward, requests to pods' own servers, calls of webhooks
+// and API servers that run in pods, the host's OpenAPI documents, and resource metrics.
 //
-// The syncer keeps one GET /sublet.dev/v1/tunnel parked on the unix socket. A log request of a tenant becomes a job:
-// the parked GET is answered by {"id","namespace","pod","uid","query"}. The syncer fetches the host's log and sends it
-// as POST /sublet.dev/v1/tunnel/<id>?code=200 with pieces of the body, one at a time, and ?end=1 with the last; each
-// POST is answered when the piece was taken (back-pressure), or by 410 when the tenant's client has gone. When it goes
-// while no piece is on its way, the next answer to a poll is {"closed":[id, ...]}, of all that went meanwhile. Only
-// peers on the unix socket may use these paths.
-// A call has a member more in its job: "call":{"port","serverName","ca","method","target","headers","body","timeout"},
-// time in milliseconds, the body in base64; with "anyCertificate", or "certificate" and "key" to show, for an API
-// server of the tenant's. The syncer makes it an HTTPS request to the address that the host has given the tenant's pod,
-// and brings the answer as it brings a log; with "relayed":true as it comes, its headers as those of a proxied request.
-// Where there is none, the piece says why, with the content type application/vnd.sublet.call-failed. exec, attach and
-// port-forward have another member: "connect":{"subresource","method","user","requestId","headers"}. The syncer asks
-// the host for the upgrade; when the host answers 101, it comes back with GET /sublet.dev/v1/tunnel/<id>, Upgrade:
-// sublet-tunnel, and the host's headers, each name behind "Sublet-Host-". Both, the client and the syncer, are then
-// answered 101, and bytes go between the two unread (net::splice) until one of them leaves. Any other answer of the
-// host comes in pieces as a log does. A request to a pod's own HTTP server goes the same way: "connect" has a member
-// "proxy":{"scheme","port","path","prefix","body"} more, the body in base64, and the first piece bears the pod's
-// headers behind "Sublet-Host-"; links in them and in HTML begin with the prefix already. A job
-// {"id","openapi":"apis/apps/v1"} asks for the host's OpenAPI v3 document of that group version, {"id","openapi":""}
-// for the hashes of those that are Kubernetes' own, {"apis/apps/v1":"HASH"}. A question of what pods and nodes use has
-// no pod, but a member "metrics" (sublet/kube/resource_metrics.h); its answer comes as a log does, in the tenant's
-// words. Threads: any. The Tunnel must outlive the handler that it wraps.
+// Protocol (names in sublet/kube/tunnel_wire.h); only peers on the unix socket may use its paths:
+// 1. The syncer keeps one GET open. A request of a tenant becomes a job, which answers that GET.
+// 2. The syncer asks the host and posts the answer in pieces, one at a time: ?code= is the host's status code, ?end=
+//    marks the last piece. Each POST is answered once the client has room (back-pressure), or with 410 when the client
+//    has left. When a client leaves while no piece is on its way, the next poll is answered with the job's id as
+//    closed.
+// 3. When the host answers an upgrade with 101, the syncer comes back with a GET for the job and "Upgrade:
+//    sublet-tunnel". The client and the syncer are then answered 101, and bytes pass between the two unread
+//    (net::splice). The headers of the host's answer carry the prefix "Sublet-Host-".
+//
+// Errors: without a syncer, clients are answered 503 after 10 s. An answer that breaks off aborts the client's.
+// Threads: any. Lifecycle: the Tunnel must outlive the handler that it wraps.
 #pragma once
 
 #include <memory>
@@ -38,9 +28,6 @@
 
 namespace sublet::apiserver {
 
-inline constexpr std::string_view kTunnelProtocol = "sublet-tunnel";  // Upgrade
-inline constexpr std::string_view kTunnelHostHeader = "Sublet-Host-";
-
 class Tunnel {
  public:
   explicit Tunnel(net::Loop& loop, Clock& clock = Clock::system());
@@ -50,12 +37,12 @@ class Tunnel {
   PodLogs pod_logs();
   /// For ServerOptions::pod_connections.
   kube::PodConnections pod_connections();
-  /// For ServerOptions::host_openapi. Without a syncer that asks for jobs the answer is "no" at once, but in the first
-  /// ten seconds, in which one may be on its way.
+  /// For ServerOptions::host_openapi. Fails at once when no syncer polls, except in the first ten seconds, in which
+  /// one may be starting.
   HostOpenApi host_openapi();
   /// For ServerOptions::metrics.
   kube::MetricsSource metrics();
-  /// Whether the host has a metrics API.
+  /// Asks whether the host has a metrics API.
   MetricsCheck metrics_check();
   /// For OutboundOptions::services.
   ServiceCaller service_calls();

@@ -34,6 +34,8 @@ Result<Plan> make_plan(const Wish& wish);
 /// Under which account of the host its pods run: the template's word, or sublet's.
 std::string workload_account_name(const std::string& name, const patches::SyncConfig& config);
 
+/// How much a virtual cluster's store may hold when nobody says otherwise.
+inline constexpr const char* kDefaultQuotaBytes = "2Gi";
 /// "2Gi", "500M", "0": whole bytes. bad_request when it is no such quantity.
 Result<std::int64_t> bytes_of(std::string_view quantity);
 

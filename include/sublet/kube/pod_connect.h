@@ -29,7 +29,7 @@ struct PodConnectRequest {
 using PodConnections = std::function<void(const PodConnectRequest& request, std::shared_ptr<net::ResponseSink> sink)>;
 
 bool is_connect_subresource(std::string_view subresource);
-/// "" where nothing is left. Of a subresource that is none of these nothing is.
+/// The parameters that the subresource knows; booleans as "true", or left out. "" for other subresources.
 std::string allowed_connect_query(std::string_view subresource, std::string_view query);
 /// Those by which a client asks for another protocol.
 net::Headers allowed_upgrade_headers(const net::Headers& headers);

@@ -23,7 +23,6 @@ class Measure {
   /// False: no quota is ever about them (events).
   bool is_charged() const { return kind_ != Kind::free; }
   /// More than their number counts.
-  bool is_weighed() const { return kind_ != Kind::free && kind_ != Kind::counted; }
   /// The name of a quota's limit ("requests.cpu", "count/jobs.batch") is about them.
   bool covers(std::string_view name) const;
   /// A pod that has ended, or should have long ago, is only counted.

@@ -1,4 +1,4 @@
-#include "apiserver/validation/said_fields.h"
+#include "apiserver/validation/reported_fields.h"
 
 #include <algorithm>
 
@@ -21,7 +21,7 @@ constexpr std::string_view kNameMember = ".name", kRestartPolicy = ".restartPoli
 
 }  // namespace
 
-void SaidFields::add(const Cause& cause) {
+void ReportedFields::add(const Cause& cause) {
   fields_.insert(cause.field);
   const auto [known, first] = lists_.try_emplace(without_indexes(cause.field), lists_in(cause.field));
   if (!first) known->second = std::min(known->second, lists_in(cause.field));
@@ -32,15 +32,15 @@ void SaidFields::add(const Cause& cause) {
     without_restart_policy_.insert(cause.field);
 }
 
-// Into what may not be there nobody looks.
-bool SaidFields::lies_in_unread(std::string_view field) const {
+// The content of a forbidden field is not validated.
+bool ReportedFields::lies_in_unread(std::string_view field) const {
   if (unread_.empty()) return false;
   for (std::size_t at = field.find_first_of(".["); at != field.npos; at = field.find_first_of(".[", at + 1))
     if (unread_.contains(std::string(field.substr(0, at)))) return true;
   return false;
 }
 
-bool SaidFields::covers(std::string_view field) const {
+bool ReportedFields::covers(std::string_view field) const {
   if (fields_.contains(std::string(field)) || lies_in_unread(field)) return true;
   if (const auto named = lists_.find(without_indexes(field)); named != lists_.end() && named->second < lists_in(field))
     return true;

@@ -1,5 +1,5 @@
 // What is judged off the loop: definitions of custom resources.
-#include "apiserver/verbs/aside.h"
+#include "apiserver/verbs/placement.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ std::string definition_named(const std::string& plural = "crontabs") {
 }
 
 /// Where definitions and ConfigMaps are judged; those of definitions wait while it is held.
-struct Place {
+struct Probe {
   Mutex mutex;
   CondVar changed;
   std::vector<std::thread::id> definitions SUBLET_GUARDED_BY(mutex), config_maps SUBLET_GUARDED_BY(mutex);
@@ -48,7 +48,7 @@ struct Place {
 
 class Answered final : public CallOut {
  public:
-  explicit Answered(Place& place) : place_(place) {}
+  explicit Answered(Probe& place) : place_(place) {}
   void ask(SteadyTime) override {}
   void cancel() override {}
   Outcome apply(const Attempt&) override {
@@ -58,12 +58,12 @@ class Answered final : public CallOut {
   }
 
  private:
-  Place& place_;
+  Probe& place_;
 };
 
 class Noting final : public CallOutPlugin {
  public:
-  explicit Noting(Place& place) : place_(place) {}
+  explicit Noting(Probe& place) : place_(place) {}
   std::string_view name() const override { return "noting.test"; }
   Kind kind() const override { return Kind::validating; }
   Result<std::shared_ptr<CallOut>> begin(const Attempt& attempt) const override {
@@ -76,10 +76,10 @@ class Noting final : public CallOutPlugin {
   }
 
  private:
-  Place& place_;
+  Probe& place_;
 };
 
-ServerOptions noting(Place& place) {
+ServerOptions noting(Probe& place) {
   ServerOptions options;
   options.call_outs.push_back(std::make_shared<Noting>(place));
   return options;
@@ -91,10 +91,10 @@ std::thread::id loop_of(Rig& rig) {
   return id;
 }
 
-constexpr int kAsideMax = 128;  // ServerCore::aside
+constexpr int kSlowWritesMax = 128;  // ServerCore::slow_writes
 
-TEST(Aside, DefinitionsAreJudgedOffTheLoop) {
-  Place place;
+TEST(Placement, DefinitionsAreJudgedOffTheLoop) {
+  Probe place;
   Rig rig({}, noting(place));
   EXPECT_EQ(rig.post(kDefinitions, definition_named()).code, 201);
   EXPECT_EQ(rig.make_config_map("a").code, 201);
@@ -106,8 +106,8 @@ TEST(Aside, DefinitionsAreJudgedOffTheLoop) {
   EXPECT_NE(place.answered, loop);  // nor does it go on there after a call outside
 }
 
-TEST(Aside, OthersGoOnMeanwhile) {
-  Place place;
+TEST(Placement, OthersGoOnMeanwhile) {
+  Probe place;
   place.hold(true);
   Rig rig({}, noting(place));
   const auto slow = rig.begin("POST", kDefinitions, definition_named());
@@ -119,15 +119,15 @@ TEST(Aside, OthersGoOnMeanwhile) {
   EXPECT_EQ(slow->code(), 201);
 }
 
-TEST(Aside, TooManyAreRefused) {
-  Place place;
+TEST(Placement, TooManyAreRefused) {
+  Probe place;
   place.asks_outside = false;  // there is less room for questions than for these
   place.hold(true);
   Rig rig({}, noting(place));
   std::vector<Watching> open;
   open.push_back(rig.begin("POST", kDefinitions, definition_named()));
   place.await_definitions(1);
-  for (int n = 1; n < kAsideMax; ++n) open.push_back(rig.begin("POST", kDefinitions, definition_named()));
+  for (int n = 1; n < kSlowWritesMax; ++n) open.push_back(rig.begin("POST", kDefinitions, definition_named()));
   const auto refused = rig.post(kDefinitions, definition_named());
   EXPECT_EQ(refused.code, 429) << refused.body;
   EXPECT_EQ(refused.headers.get("Retry-After"), "1");
@@ -136,8 +136,8 @@ TEST(Aside, TooManyAreRefused) {
   for (std::size_t n = 1; n < open.size(); ++n) EXPECT_EQ(open[n]->code(), 409);
 }
 
-TEST(Aside, AServerThatStopsAnswersThoseThatWait) {
-  Place place;
+TEST(Placement, AServerThatStopsAnswersThoseThatWait) {
+  Probe place;
   place.hold(true);
   Rig rig({}, noting(place));
   const auto runs = rig.begin("POST", kDefinitions, definition_named());
@@ -149,6 +149,31 @@ TEST(Aside, AServerThatStopsAnswersThoseThatWait) {
   EXPECT_EQ(waits->code(), 503);
   stopping.join();
   EXPECT_TRUE(runs->ended());
+}
+
+TEST(Placement, OneFunctionDecidesForEveryKindOfWork) {
+  constexpr auto kSmall = kLoopBytesMax, kLarge = kLoopBytesMax + 1;
+  struct Case {
+    Work work;
+    Place place;
+  };
+  const Case cases[] = {
+      {{.bytes = kSmall}, Place::caller},
+      {{.bytes = kLarge}, Place::large_writes},
+      {{.bytes = kLarge, .only_answers = true}, Place::caller},
+      {{.bytes = kSmall, .is_slow_write = true}, Place::slow_writes},
+      {{.bytes = kLarge, .is_slow_write = true}, Place::slow_writes},
+      {{.needs_webhook = true}, Place::conversions},
+      {{.bytes = kLarge, .is_slow_write = true, .needs_webhook = true}, Place::conversions},
+      // Where a request was moved, it stays; only a conversion's answer needs its place.
+      {{.moved_to = Place::slow_writes, .bytes = kLarge}, Place::slow_writes},
+      {{.moved_to = Place::slow_writes, .needs_webhook = true}, Place::slow_writes},
+      {{.moved_to = Place::slow_writes, .only_answers = true}, Place::caller},
+      {{.moved_to = Place::conversions, .bytes = kSmall}, Place::conversions},
+      {{.moved_to = Place::conversions, .only_answers = true}, Place::conversions},
+  };
+  int at = 0;
+  for (const Case& row : cases) EXPECT_EQ(place_of(row.work), row.place) << "case " << at++;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// SaidFields: of which fields causes have spoken already, so that another pass over the same object says no more of
-// them. A cause costs the same to add and to ask for however many there are: a tenant's object may have a hundred
-// thousand. Pure. Threads: one.
+// ReportedFields: the fields that causes name already, so that another pass over the same object does not report them
+// again. Adding and finding a cause take constant time: a tenant's object may have a hundred thousand. Pure.
+// Threads: one.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@
 
 namespace sublet::apiserver {
 
-class SaidFields {
+class ReportedFields {
  public:
   void add(const Cause& cause);
-  /// What lies in this place is not looked into, though no cause says so.
+  /// Skips everything below `place`, although no cause names it.
   void leave_out(std::string place) { unread_.insert(std::move(place)); }
-  /// Whether a cause names the field, perhaps without (some of) its indexes as upstream often does; forbids what it
-  /// lies in; calls its object's empty name wrong; or leaves it unread.
+  /// Returns true if a cause names the field (perhaps without its indexes, as upstream often does), forbids its parent,
+  /// or reports the empty name of its object, or if the field lies in a skipped place.
   bool covers(std::string_view field) const;
 
  private:
