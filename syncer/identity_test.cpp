@@ -90,7 +90,7 @@ TEST_F(SchedulingGates, CrossUnderNamesOfTheirOwnAndTheHostsAreNotTheTenantsToRe
     request.body = pod->to_json();
   });
   start_syncer();
-  create_pod("web", R"("schedulingGates":[{"name":"kueue.x-k8s.io/admission"}])");
+  create_pod("web", R"(,"schedulingGates":[{"name":"kueue.x-k8s.io/admission"}])");
   EXPECT_EQ(gates_of(await_host_pod("web")),
             R"([{"name":"tp.sublet.dev/kueue.x-k8s.io_admission"},{"name":"kueue.x-k8s.io/admission"}])");
   tenant.patch(kPods, kTenantNamespace, "web", R"({"spec":{"schedulingGates":null}})");

@@ -93,12 +93,12 @@ class Border {
   /// Returns true if an object of the tenant needs the object of that key on the host.
   bool is_used(std::string_view key) const;
   void enqueue(std::string_view kind, const kube::CachedObject& object);
+  /// Returns the priority of a key (kube::WorkQueue::LaneOf).
+  int lane_of(std::string_view key) const;
 
  private:
   /// Learns the names of the host's nodes, for a tenant that knows them by other names (NodeNames).
   void learn_nodes(Strand& strand);
-  /// Returns the priority of a key (kube::WorkQueue::LaneOf).
-  int lane_of(std::string_view key) const;
 
   const std::vector<SyncedKind> table_{synced_kinds(options.context)};
   std::vector<KindSides> kinds_;  // destroyed before the members above, which its handlers use
