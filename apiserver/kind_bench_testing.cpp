@@ -118,7 +118,7 @@ Outcome KindBench::run_create(WriteContext& context, Value object, const schema:
   if (strategy.validate_create) strategy.validate_create(object, causes);
   if (strategy.judge_create) strategy.judge_create(context, object, causes);
   if (!causes.empty()) return fail(invalid_status(facts.group, facts.kind, metadata["name"].text(), causes));
-  for (auto& warning : warnings_of(facts.group, facts.resource, object, {})) warnings.push_back(std::move(warning));
+  for (auto& warning : warnings_of(facts.group, facts.resource, {}, object, {})) warnings.push_back(std::move(warning));
   if (auto outcome = admit_validating(context, WriteVerb::create, object, {}); !outcome) return outcome;
   if (auto outcome = charge_quota(context, WriteVerb::create, object, {}); !outcome) return outcome;
   guard_namespace(context);

@@ -13,6 +13,7 @@
 #include "apiserver/validation/pod_spec.h"
 #include "apiserver/validation/volume_sources.h"
 #include "sublet/base/random.h"
+#include "sublet/schema/engine.h"
 
 namespace sublet::apiserver {
 namespace {
@@ -488,15 +489,28 @@ void validate_job_update(const Value& object, const Value& old, Causes& causes) 
     invalid(causes, "spec.template.spec", now["spec"], kImmutable);
 }
 
+/// Whether the client sent labels, in whatever form: they have been defaulted since.
+bool sends_labels(const WriteContext& context) {
+  const auto has_labels = [](const Value& object) { return !object["metadata"]["labels"].empty(); };
+  if (const auto envelope = schema::open_protobuf(context.request_body)) {
+    const auto sent = schema::decode_protobuf(envelope->raw, context.resource.type);
+    return sent && has_labels(sent->root());
+  }
+  auto sent = schema::Document::parse_json(context.request_body);
+  if (!sent) sent = schema::parse_yaml(context.request_body);
+  return sent && has_labels(sent->root());
+}
+
 /// Selector and labels that identify the pods of a job.
 Outcome prepare_job_create(WriteContext& context, Value object) {
   drop_status(context, object);
   auto spec = object.object("spec");
   if (spec["manualSelector"].boolean()) return {};
   auto metadata = object.object("metadata");
-  // A job that has no labels of its own, or its template's, is labelled like its pods.
-  bool labelled_like_pods =
+  // A job that was sent without labels is labelled like its pods: its labels are its template's by default.
+  const bool has_labels_of_template =
       semantically_equal(metadata["labels"], spec["template"]["metadata"]["labels"]) || metadata["labels"].empty();
+  const bool labelled_like_pods = has_labels_of_template && !sends_labels(context);
   if (metadata["uid"].text().empty()) metadata.put("uid", uuid_v4(context.random));
   auto labels = spec.object("template").object("metadata").object("labels");
   for (auto label : kJobNameLabels) default_text(labels, label, metadata["name"].text());

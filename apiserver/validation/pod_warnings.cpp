@@ -1,4 +1,5 @@
 // The warnings of pods and pod templates (upstream's pkg/api/pod/warnings.go).
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
@@ -26,7 +27,6 @@ constexpr Deprecation kNodeLabels[] = {
     {"beta.kubernetes.io/instance-type", "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead"},
     {"app.kubernetes.io/created-by", "deprecated since v1.9"},
     {"scheduler.alpha.kubernetes.io/preferAvoidPods", "deprecated since v1.22; use Taints and Tolerations instead"},
-    {"node-role.kubernetes.io/master", "use \"node-role.kubernetes.io/control-plane\" instead"},
 };
 constexpr Deprecation kPodAnnotations[] = {
     {"scheduler.alpha.kubernetes.io/critical-pod",
@@ -36,7 +36,7 @@ constexpr Deprecation kPodAnnotations[] = {
 };
 constexpr Deprecation kVolumeSources[] = {
     {"photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"},
-    {"gitRepo", "deprecated in v1.11"},
+    {"gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"},
     {"scaleIO", "deprecated in v1.16, non-functional in v1.22+"},
     {"flocker", "deprecated in v1.22, non-functional in v1.25+"},
     {"storageos", "deprecated in v1.22, non-functional in v1.25+"},
@@ -62,6 +62,48 @@ void visit_containers(const std::string& spec_path, const Value& spec,
   }
 }
 
+/// The paths of one volume, to find those that overlap without comparing each with all others.
+class VolumePaths {
+ public:
+  /// Returns how the paths added before are shown that are equal to this one, contain it, or lie in it; in the order in
+  /// which they were added.
+  std::vector<std::string> add(std::string_view path, const std::string& shown) {
+    std::vector<std::pair<std::size_t, std::string>> found;
+    const auto take = [&found](const std::vector<std::pair<std::size_t, std::string>>& entries) {
+      for (std::size_t at = 0; at < entries.size() && found.size() < kFoundMax; ++at) found.push_back(entries[at]);
+    };
+    for (auto slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/', slash + 1))
+      if (const auto above = paths_.find(path.substr(0, slash)); above != paths_.end()) take(above->second);
+    auto& own = paths_[std::string(path)];
+    take(own);
+    const std::string prefix = std::string(path) + "/";
+    for (auto below = paths_.lower_bound(prefix); below != paths_.end() && below->first.starts_with(prefix); ++below) {
+      if (found.size() >= kFoundMax) break;
+      take(below->second);
+    }
+    own.emplace_back(count_++, shown);
+    std::ranges::sort(found);
+    std::vector<std::string> texts;
+    for (auto& [at, text] : found) texts.push_back(std::move(text));
+    return texts;
+  }
+
+ private:
+  static constexpr std::size_t kFoundMax = 64;
+  std::map<std::string, std::vector<std::pair<std::size_t, std::string>>, std::less<>> paths_;
+  std::size_t count_ = 0;
+};
+
+/// The profile that an AppArmor annotation stands for equals the field `profile`.
+bool is_same_profile(std::string_view annotation, const Value& profile) {
+  constexpr std::string_view kLocalhost = "localhost/";
+  const auto type = profile["type"].text();
+  if (annotation == "unconfined") return type == "Unconfined";
+  if (annotation == "runtime/default") return type == "RuntimeDefault";
+  return annotation.starts_with(kLocalhost) && type == "Localhost" &&
+         profile["localhostProfile"].text() == annotation.substr(kLocalhost.size());
+}
+
 class PodWarnings {
  public:
   PodWarnings(const std::string& path, const Value& pod, Warnings& warnings)
@@ -77,7 +119,7 @@ class PodWarnings {
     topology_spread();
     for (const auto& [name, message] : kPodAnnotations) annotation(name, message);
     volumes();
-    token_paths();
+    overlapping_paths();
     repeated("hostAliases", "ip", "duplicate ip ");
     repeated("imagePullSecrets", "name", "duplicate name ");
     std::size_t index = 0;
@@ -90,10 +132,12 @@ class PodWarnings {
       annotation(kSeccompPod, "non-functional in v1.27+; use the \"seccompProfile\" field instead");
     visit_containers(spec_path_, spec_, [this](const std::string& path, const Value& one) { container(path, one); });
     ports();
+    port_names();
     if (spec_["terminationGracePeriodSeconds"].integer() < 0)
       say(child(spec_path_, "terminationGracePeriodSeconds"),
           "must be >= 0; negative values are invalid and will be treated as 1");
     for (const std::string_view affinity : {"podAffinity", "podAntiAffinity"}) pod_affinity(affinity);
+    addresses();
   }
 
  private:
@@ -148,33 +192,57 @@ class PodWarnings {
     }
   }
 
-  /// Files of a projected volume that are hidden by the token of a service account.
-  void token_paths() {
-    std::set<std::string, std::less<>> tokens;
-    for (const Value volume : spec_["volumes"])
-      for (const Value source : volume["projected"]["sources"])
-        if (source.has("serviceAccountToken")) tokens.insert(source["serviceAccountToken"]["path"].string());
-    if (tokens.empty()) return;
-    struct Listing {
-      std::string_view source, shown;
-    };
-    std::size_t index = 0;
+  /// Files of one volume of which one would replace, or contain, the other.
+  void overlapping_paths() {
     for (const Value volume : spec_["volumes"]) {
-      const std::string at = item(child(spec_path_, "volumes"), index++) + ".projected.sources";
-      const auto check = [&](const std::string& path, std::string_view file) {
-        if (tokens.contains(file)) say(path, "has duplicated path with ServiceAccountToken " + go_quoted(file));
+      const std::string name = "volume " + go_quoted(volume["name"].text()) + " (";
+      struct Listing {
+        std::string_view source, title, name;
       };
-      for (const Value source : volume["projected"]["sources"]) {
-        for (const Listing& one :
-             {Listing{"configMap", "configMap"}, Listing{"secret", "secrets"}, Listing{"downwardAPI", "downwardAPI"}}) {
-          std::size_t file = 0;
-          for (const Value entry : source[one.source]["items"])
-            check(item(child(at, one.shown), file++), entry["path"].text());
-        }
-        if (source.has("clusterTrustBundle"))
-          check(child(at, "ClusterTrustBundle"), source["clusterTrustBundle"]["path"].text());
+      for (const Listing& one : {Listing{"configMap", "ConfigMap", "name"}, Listing{"secret", "Secret", "secretName"},
+                                 Listing{"downwardAPI", "DownwardAPI", ""}}) {
+        const Value source = volume[one.source];
+        VolumePaths paths;
+        std::string title(one.title);
+        if (!one.name.empty()) title += " " + go_quoted(source[one.name].text());
+        for (const Value entry : source["items"]) add_path(paths, name + title, entry["path"].text(), "");
       }
+      projected_paths(name, volume["projected"]["sources"]);
     }
+  }
+
+  void projected_paths(const std::string& name, const Value& sources) {
+    VolumePaths paths;
+    const auto add = [&](std::string_view path, const std::string& source) {
+      add_path(paths, name + "Projected", path, source);
+    };
+    for (const Value source : sources) {
+      if (source.empty() && warnings_.size() < kWarningsMax)
+        warnings_.push_back(name + "Projected) has no sources provided");
+      for (const Value entry : source["configMap"]["items"])
+        add(entry["path"].text(), "ConfigMap " + go_quoted(source["configMap"]["name"].text()));
+      for (const Value entry : source["secret"]["items"])
+        add(entry["path"].text(), "Secret " + go_quoted(source["secret"]["name"].text()));
+      for (const Value entry : source["downwardAPI"]["items"]) add(entry["path"].text(), "DownwardAPI");
+      if (source.has("serviceAccountToken")) add(source["serviceAccountToken"]["path"].text(), "ServiceAccountToken");
+      if (const Value bundle = source["clusterTrustBundle"]; bundle.is_object())
+        add(bundle["path"].text(),
+            "ClusterTrustBundle " + go_quoted((bundle.has("name") ? bundle["name"] : bundle["signerName"]).text()));
+      const Value certificate = source["podCertificate"];
+      add(certificate["certificateChainPath"].text(), "PodCertificate chain");
+      add(certificate["keyPath"].text(), "PodCertificate key");
+      add(certificate["credentialBundlePath"].text(), "PodCertificate credential bundle");
+    }
+  }
+
+  /// `title`: the volume and its source, "volume \"v\" (ConfigMap \"m\"".
+  void add_path(VolumePaths& paths, const std::string& title, std::string_view path, const std::string& source) {
+    while (path.ends_with('/')) path.remove_suffix(1);
+    if (path.empty() || warnings_.size() >= kWarningsMax) return;
+    const std::string shown = go_quoted(path) + (source.empty() ? "" : " (" + source + ")");
+    for (const std::string& other : paths.add(path, shown))
+      if (warnings_.size() < kWarningsMax)
+        warnings_.push_back(title + "): overlapping paths: " + shown + " with " + other);
   }
 
   void repeated(std::string_view list, std::string_view field, std::string_view what) {
@@ -199,9 +267,10 @@ class PodWarnings {
       annotation(std::string(kSeccompContainer) + name,
                  "non-functional in v1.27+; use the \"seccompProfile\" field instead");
     // Pods are warned when their annotations become fields (strategies/pod.cpp).
-    if (is_template_ && !security.has("appArmorProfile") && !spec_["securityContext"].has("appArmorProfile"))
-      annotation(std::string(kAppArmorContainer) + name,
-                 "deprecated since v1.30; use the \"appArmorProfile\" field instead");
+    const std::string key = std::string(kAppArmorContainer) + name;
+    const Value pod_profile = spec_["securityContext"]["appArmorProfile"];
+    if (is_template_ && !security.has("appArmorProfile") && !is_same_profile(annotations_[key].text(), pod_profile))
+      annotation(key, "deprecated since v1.30; use the \"appArmorProfile\" field instead");
     const std::string at = child(path, "resources");
     for (const std::string_view resource : {"memory", "ephemeral-storage"})
       for (const std::string_view list : {"limits", "requests"})
@@ -248,6 +317,31 @@ class PodWarnings {
         if (others.size() < kComparedMax) others.push_back(std::move(here));
       }
     });
+  }
+
+  void port_names() {
+    std::map<std::string, std::string> first;
+    visit_containers(spec_path_, spec_, [&](const std::string& path, const Value& one) {
+      std::size_t index = 0;
+      for (const Value port : one["ports"]) {
+        const std::string at = item(child(path, "ports"), index++);
+        const std::string name = port["name"].string();
+        if (name.empty()) continue;
+        const auto [found, is_new] = first.emplace(name, at);
+        if (!is_new)
+          say(at, "duplicate port name " + go_quoted(name) + " with " + found->second +
+                      ", services and probes that select ports by name will use " + found->second);
+      }
+    });
+  }
+
+  void addresses() {
+    std::size_t index = 0;
+    for (const Value server : spec_["dnsConfig"]["nameservers"])
+      warn_of_address(item(spec_path_ + ".dnsConfig.nameservers", index++), server.text(), warnings_);
+    index = 0;
+    for (const Value alias : spec_["hostAliases"])
+      warn_of_address(child(item(child(spec_path_, "hostAliases"), index++), "ip"), alias["ip"].text(), warnings_);
   }
 
   void conflict(const Port& here, const Port& other) {

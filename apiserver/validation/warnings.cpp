@@ -6,6 +6,7 @@
 #include "apiserver/validation/field_errors.h"
 #include "apiserver/validation/names.h"
 #include "sublet/base/go_quoted.h"
+#include "sublet/base/text.h"
 #include "sublet/schema/engine.h"
 
 namespace sublet::apiserver {
@@ -14,45 +15,6 @@ namespace {
 using schema::Value;
 
 // --- addresses ---
-
-void warn_of_address(const std::string& path, std::string_view text, Warnings& warnings) {
-  const auto address = parse_ip(text);
-  if (!address || !address->v6) return;
-  const std::string canonical = ip_text(*address);
-  if (canonical == text) return;
-  if (canonical.starts_with("::ffff:") && canonical.find('.') != std::string::npos)
-    warnings.push_back(path + ": non-standard IP address " + go_quoted(text) +
-                       " will be considered invalid in a future Kubernetes release: use " +
-                       go_quoted(canonical.substr(std::string_view("::ffff:").size())));
-  else
-    warnings.push_back(path + ": IPv6 address " + go_quoted(text) + " should be in RFC 5952 canonical format (" +
-                       go_quoted(canonical) + ")");
-}
-
-void warn_of_range(const std::string& path, std::string_view text, Warnings& warnings) {
-  const auto slash = text.find('/');
-  if (slash == std::string_view::npos) return;
-  const auto address = parse_ip(text.substr(0, slash));
-  int length = 0;
-  const std::string_view digits = text.substr(slash + 1);
-  const int length_max = address && address->v6 ? 128 : 32;
-  if (std::from_chars(digits.data(), digits.data() + digits.size(), length).ec != std::errc() || !address ||
-      length < 0 || length > length_max)
-    return;
-  IpAddress network = *address;
-  for (int bit = length; bit < length_max; ++bit) {
-    const auto at = static_cast<std::size_t>((address->v6 ? 0 : 96) + bit);
-    network.bytes[at / 8] &= static_cast<unsigned char>(~(0x80U >> (at % 8)));
-  }
-  const std::string range = ip_text(network) + "/" + std::to_string(length);
-  if (!(network == *address))
-    warnings.push_back(path + ": CIDR value " + go_quoted(text) + " is ambiguous in this context (should be " +
-                       go_quoted(range) + " or " + go_quoted(ip_text(*address) + "/" + std::to_string(length_max)) +
-                       "?)");
-  else if (address->v6 && range != text)
-    warnings.push_back(path + ": IPv6 CIDR value " + go_quoted(text) + " should be in RFC 5952 canonical format (" +
-                       go_quoted(range) + ")");
-}
 
 void warn_of_addresses(const std::string& path, const Value& list, Warnings& warnings,
                        void (*warn)(const std::string&, std::string_view, Warnings&)) {
@@ -170,6 +132,35 @@ void warn_of_service(const Value& object, const Value&, Warnings& warnings) {
     warnings.emplace_back("spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"");
 }
 
+void warn_of_load_balancer(const Value& object, const Value&, Warnings& warnings) {
+  std::size_t index = 0;
+  for (const Value ingress : object["status"]["loadBalancer"]["ingress"])
+    warn_of_address(item("status.loadBalancer.ingress", index++), ingress["ip"].text(), warnings);
+}
+
+void warn_of_endpoints(const Value& object, const Value&, Warnings& warnings) {
+  if (object["metadata"]["labels"]["endpoints.kubernetes.io/managed-by"].text() == "endpoint-controller") return;
+  std::size_t index = 0;
+  for (const Value subset : object["subsets"]) {
+    const std::string at = item("subsets", index++);
+    for (const std::string_view list : {"addresses", "notReadyAddresses"}) {
+      std::size_t number = 0;
+      for (const Value address : subset[list])
+        warn_of_address(child(item(child(at, list), number++), "ip"), address["ip"].text(), warnings);
+    }
+  }
+}
+
+void warn_of_endpoint_slice(const Value& object, const Value& old, Warnings& warnings) {
+  if (is_new(old) && object["addressType"].text() == "FQDN")
+    warnings.emplace_back("spec.addressType: FQDN endpoints are deprecated");
+  const auto manager = object["metadata"]["labels"]["endpointslice.kubernetes.io/managed-by"].text();
+  if (manager == "endpointslice-controller.k8s.io" || manager == "endpointslicemirroring-controller.k8s.io") return;
+  std::size_t index = 0;
+  for (const Value endpoint : object["endpoints"])
+    warn_of_addresses(child(item("endpoints", index++), "addresses"), endpoint["addresses"], warnings, warn_of_address);
+}
+
 void warn_of_ingress(const Value& object, const Value& old, Warnings& warnings) {
   if (is_new(old) && object["metadata"]["annotations"].has("kubernetes.io/ingress.class") &&
       !object["spec"].has("ingressClassName"))
@@ -216,11 +207,11 @@ void warn_of_volume(const Value& object, const Value&, Warnings& warnings) {
     std::string_view field, shown, message;
   };
   constexpr Source kSources[] = {
+      {"cephfs", "cephfs", "deprecated in v1.28, non-functional in v1.31+"},
       {"photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"},
       {"scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+"},
       {"storageos", "storageOS", "deprecated in v1.22, non-functional in v1.25+"},
       {"glusterfs", "glusterfs", "deprecated in v1.25, non-functional in v1.26+"},
-      {"cephfs", "cephfs", "deprecated in v1.28, non-functional in v1.31+"},
       {"rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+"},
   };
   warn_of_annotation(object, kBetaStorageClass, "deprecated since v1.8; use \"storageClassName\" attribute instead",
@@ -237,7 +228,15 @@ void warn_of_volume(const Value& object, const Value&, Warnings& warnings) {
     warn_of_node_selector_term(item("spec.nodeAffinity.required.nodeSelectorTerms", index++), term, false, warnings);
   for (const Source& source : kSources)
     if (spec.has(source.field)) warnings.push_back(child("spec", source.shown) + ": " + std::string(source.message));
-  warn_of_fraction("spec.capacity[storage]", spec["capacity"]["storage"], warnings);
+}
+
+void warn_of_csi_driver(const Value& object, const Value& old, Warnings& warnings) {
+  const Value spec = object["spec"];
+  if (spec["tokenRequests"].empty() || spec.has("serviceAccountTokenInSecrets")) return;
+  if (is_new(old) || !spec["tokenRequests"].equals(old["spec"]["tokenRequests"]))
+    warnings.emplace_back(
+        "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible "
+        "logging of tokens in volume attributes");
 }
 
 void warn_of_storage_class(const Value& object, const Value&, Warnings& warnings) {
@@ -267,6 +266,21 @@ void warn_of_node(const Value& object, const Value&, Warnings& warnings) {
   if (object["spec"].has("configSource")) warnings.emplace_back("spec.configSource: the feature is removed");
   if (!object["spec"]["externalID"].text().empty())
     warnings.emplace_back("spec.externalID: this field is deprecated, and is unused by Kubernetes");
+  warn_of_addresses("spec.podCIDRs", object["spec"]["podCIDRs"], warnings, warn_of_range);
+}
+
+void warn_of_static_name(const Value& object, const Value&, Warnings& warnings) {
+  if (object["metadata"]["name"].text().ends_with(".static.k8s.io"))
+    warnings.emplace_back(
+        "metadata.name: names ending with \".static.k8s.io\" are reserved for static manifest-based configurations and "
+        "cannot be managed via the API");
+}
+
+void warn_of_resource_slice(const Value& object, const Value& old, Warnings& warnings) {
+  const auto driver = object["spec"]["driver"].text();
+  if (is_new(old) && to_lower(driver) != driver)
+    warnings.push_back("spec.driver: driver names should be lowercase; " + go_quoted(driver) +
+                       " contains uppercase characters");
 }
 
 void warn_of_runtime_class(const Value& object, const Value&, Warnings& warnings) {
@@ -292,30 +306,42 @@ void warn_of_service_account(const Value& object, const Value& old, Warnings& wa
 }
 
 struct WarningRow {
-  std::string_view group, resource;
+  std::string_view group, resource, subresource;
   void (*warn)(const Value& object, const Value& old, Warnings& warnings);
 };
 constexpr WarningRow kWarnings[] = {
-    {"", "nodes", warn_of_node},
-    {"", "persistentvolumeclaims", warn_of_claim},
-    {"", "persistentvolumes", warn_of_volume},
-    {"", "pods", warn_of_new_pod},
-    {"", "podtemplates", warn_of_pod_template},
-    {"", "replicationcontrollers", warn_of_named_workload},
-    {"", "secrets", warn_of_secret},
-    {"", "serviceaccounts", warn_of_service_account},
-    {"", "services", warn_of_service},
-    {"apps", "daemonsets", warn_of_daemon_set},
-    {"apps", "deployments", warn_of_named_workload},
-    {"apps", "replicasets", warn_of_named_workload},
-    {"apps", "statefulsets", warn_of_stateful_set},
-    {"batch", "cronjobs", warn_of_cron_job},
-    {"batch", "jobs", warn_of_job},
-    {"networking.k8s.io", "ingresses", warn_of_ingress},
-    {"networking.k8s.io", "networkpolicies", warn_of_network_policy},
-    {"node.k8s.io", "runtimeclasses", warn_of_runtime_class},
-    {"storage.k8s.io", "csistoragecapacities", warn_of_storage_capacity},
-    {"storage.k8s.io", "storageclasses", warn_of_storage_class},
+    {"", "endpoints", "", warn_of_endpoints},
+    {"", "nodes", "", warn_of_node},
+    {"", "persistentvolumeclaims", "", warn_of_claim},
+    {"", "persistentvolumes", "", warn_of_volume},
+    {"", "pods", "", warn_of_new_pod},
+    {"", "podtemplates", "", warn_of_pod_template},
+    {"", "replicationcontrollers", "", warn_of_named_workload},
+    {"", "secrets", "", warn_of_secret},
+    {"", "serviceaccounts", "", warn_of_service_account},
+    {"", "services", "", warn_of_service},
+    {"", "services", "status", warn_of_load_balancer},
+    {"admissionregistration.k8s.io", "mutatingadmissionpolicies", "", warn_of_static_name},
+    {"admissionregistration.k8s.io", "mutatingadmissionpolicybindings", "", warn_of_static_name},
+    {"admissionregistration.k8s.io", "mutatingwebhookconfigurations", "", warn_of_static_name},
+    {"admissionregistration.k8s.io", "validatingadmissionpolicies", "", warn_of_static_name},
+    {"admissionregistration.k8s.io", "validatingadmissionpolicybindings", "", warn_of_static_name},
+    {"admissionregistration.k8s.io", "validatingwebhookconfigurations", "", warn_of_static_name},
+    {"apps", "daemonsets", "", warn_of_daemon_set},
+    {"apps", "deployments", "", warn_of_named_workload},
+    {"apps", "replicasets", "", warn_of_named_workload},
+    {"apps", "statefulsets", "", warn_of_stateful_set},
+    {"batch", "cronjobs", "", warn_of_cron_job},
+    {"batch", "jobs", "", warn_of_job},
+    {"discovery.k8s.io", "endpointslices", "", warn_of_endpoint_slice},
+    {"networking.k8s.io", "ingresses", "", warn_of_ingress},
+    {"networking.k8s.io", "ingresses", "status", warn_of_load_balancer},
+    {"networking.k8s.io", "networkpolicies", "", warn_of_network_policy},
+    {"node.k8s.io", "runtimeclasses", "", warn_of_runtime_class},
+    {"resource.k8s.io", "resourceslices", "", warn_of_resource_slice},
+    {"storage.k8s.io", "csidrivers", "", warn_of_csi_driver},
+    {"storage.k8s.io", "csistoragecapacities", "", warn_of_storage_capacity},
+    {"storage.k8s.io", "storageclasses", "", warn_of_storage_class},
 };
 
 }  // namespace
@@ -326,11 +352,51 @@ void warn_of_claim_spec(const std::string& path, const Value& spec, Warnings& wa
                      warnings);
 }
 
-Warnings warnings_of(std::string_view group, std::string_view resource, const Value& object, const Value& old) {
+Warnings warnings_of(std::string_view group, std::string_view resource, std::string_view subresource,
+                     const Value& object, const Value& old) {
   Warnings warnings;
   for (const WarningRow& row : kWarnings)
-    if (row.resource == resource && row.group == group) row.warn(object, old, warnings);
+    if (row.resource == resource && row.group == group && row.subresource == subresource)
+      row.warn(object, old, warnings);
   return warnings;
+}
+
+void warn_of_address(const std::string& path, std::string_view text, Warnings& warnings) {
+  const auto address = parse_ip(text);
+  if (!address || !address->v6) return;
+  const std::string canonical = ip_text(*address);
+  constexpr std::string_view kMapped = "::ffff:";
+  if (canonical.starts_with(kMapped) && canonical.find('.') != std::string::npos)
+    warnings.push_back(path + ": non-standard IP address " + go_quoted(text) + " is invalid: use " +
+                       go_quoted(canonical.substr(kMapped.size())));
+  else if (canonical != text)
+    warnings.push_back(path + ": IPv6 address " + go_quoted(text) + " should be in RFC 5952 canonical format (" +
+                       go_quoted(canonical) + ")");
+}
+
+void warn_of_range(const std::string& path, std::string_view text, Warnings& warnings) {
+  const auto slash = text.find('/');
+  if (slash == std::string_view::npos) return;
+  const auto address = parse_ip(text.substr(0, slash));
+  int length = 0;
+  const std::string_view digits = text.substr(slash + 1);
+  const int length_max = address && address->v6 ? 128 : 32;
+  if (std::from_chars(digits.data(), digits.data() + digits.size(), length).ec != std::errc() || !address ||
+      length < 0 || length > length_max)
+    return;
+  IpAddress network = *address;
+  for (int bit = length; bit < length_max; ++bit) {
+    const auto at = static_cast<std::size_t>((address->v6 ? 0 : 96) + bit);
+    network.bytes[at / 8] &= static_cast<unsigned char>(~(0x80U >> (at % 8)));
+  }
+  const std::string range = ip_text(network) + "/" + std::to_string(length);
+  if (!(network == *address))
+    warnings.push_back(path + ": CIDR value " + go_quoted(text) + " is ambiguous in this context (should be " +
+                       go_quoted(range) + " or " + go_quoted(ip_text(*address) + "/" + std::to_string(length_max)) +
+                       "?)");
+  else if (address->v6 && range != text)
+    warnings.push_back(path + ": IPv6 CIDR value " + go_quoted(text) + " should be in RFC 5952 canonical format (" +
+                       go_quoted(range) + ")");
 }
 
 }  // namespace sublet::apiserver

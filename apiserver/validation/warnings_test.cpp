@@ -14,10 +14,11 @@ using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::IsEmpty;
 
-Warnings of(std::string_view group, std::string_view resource, const std::string& object, const std::string& old = "") {
+Warnings of(std::string_view group, std::string_view resource, const std::string& object, const std::string& old = "",
+            std::string_view subresource = {}) {
   const auto document = parse(object);
   const auto before = old.empty() ? schema::Document() : parse(old);
-  return warnings_of(group, resource, document.root(), old.empty() ? schema::Value() : before.root());
+  return warnings_of(group, resource, subresource, document.root(), old.empty() ? schema::Value() : before.root());
 }
 
 struct PodCase {
@@ -55,11 +56,11 @@ INSTANTIATE_TEST_SUITE_P(
                 "",
                 {"spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use \"kubernetes.io/os\" instead"}},
         PodCase{R"("affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
-            {"matchExpressions":[{"key":"node-role.kubernetes.io/master","operator":"Exists"}]}]}}})",
+            {"matchExpressions":[{"key":"beta.kubernetes.io/arch","operator":"Exists"}]}]}}})",
                 "",
                 {"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]."
-                 "matchExpressions[0].key: node-role.kubernetes.io/master is use "
-                 "\"node-role.kubernetes.io/control-plane\" instead"}},
+                 "matchExpressions[0].key: beta.kubernetes.io/arch is deprecated since v1.14; use "
+                 "\"kubernetes.io/arch\" instead"}},
         PodCase{R"("topologySpreadConstraints":[{"topologyKey":"failure-domain.beta.kubernetes.io/zone"}])",
                 "",
                 {"spec.topologySpreadConstraints[0].topologyKey: failure-domain.beta.kubernetes.io/zone is deprecated "
@@ -71,12 +72,8 @@ INSTANTIATE_TEST_SUITE_P(
                  "\"priorityClassName\" field instead"}},
         PodCase{R"("volumes":[{"name":"g","gitRepo":{"repository":"r"}},{"name":"c","cephfs":{}}])",
                 "",
-                {"spec.volumes[0].gitRepo: deprecated in v1.11",
+                {"spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+",
                  "spec.volumes[1].cephfs: deprecated in v1.28, non-functional in v1.31+"}},
-        PodCase{R"("volumes":[{"name":"p","projected":{"sources":[{"serviceAccountToken":{"path":"t"}},
-            {"configMap":{"name":"m","items":[{"key":"k","path":"t"}]}}]}}])",
-                "",
-                {"spec.volumes[0].projected.sources.configMap[0]: has duplicated path with ServiceAccountToken \"t\""}},
         PodCase{
             R"("hostAliases":[{"ip":"1.1.1.1"},{"ip":"1.1.1.1"}],"imagePullSecrets":[{"name":"a"},{"name":"a"},{}])",
             "",
@@ -106,6 +103,11 @@ INSTANTIATE_TEST_SUITE_P(
                 R"("container.seccomp.security.alpha.kubernetes.io/c":"x")",
                 {"metadata.annotations[container.seccomp.security.alpha.kubernetes.io/c]: non-functional in v1.27+; "
                  "use the \"seccompProfile\" field instead"}},
+        PodCase{R"("dnsConfig":{"nameservers":["2001:DB8::1"]},"hostAliases":[{"ip":"::ffff:1.2.3.4"}])",
+                "",
+                {"spec.dnsConfig.nameservers[0]: IPv6 address \"2001:DB8::1\" should be in RFC 5952 canonical format "
+                 "(\"2001:db8::1\")",
+                 "spec.hostAliases[0].ip: non-standard IP address \"::ffff:1.2.3.4\" is invalid: use \"1.2.3.4\""}},
         PodCase{R"("terminationGracePeriodSeconds":-1)",
                 "",
                 {"spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as "
@@ -115,6 +117,25 @@ INSTANTIATE_TEST_SUITE_P(
                 "",
                 {"spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm."
                  "labelSelector: a null labelSelector results in matching no pod"}}));
+
+TEST(Warnings, OfVolumesWhoseFilesOverlap) {
+  const auto volumes = [](const std::string& list) {
+    return of("", "pods", R"({"metadata":{"name":"p"},"spec":{"volumes":[)" + list + "]}}");
+  };
+  EXPECT_THAT(volumes(R"({"name":"v","configMap":{"name":"m","items":[{"key":"a","path":"dir/"},{"key":"b","path":"x"},
+                  {"key":"c","path":"dir/file"},{"key":"d","path":"directory"},{"key":"e","path":"dir"}]}})"),
+              ElementsAre("volume \"v\" (ConfigMap \"m\"): overlapping paths: \"dir/file\" with \"dir\"",
+                          "volume \"v\" (ConfigMap \"m\"): overlapping paths: \"dir\" with \"dir\"",
+                          "volume \"v\" (ConfigMap \"m\"): overlapping paths: \"dir\" with \"dir/file\""));
+  EXPECT_THAT(volumes(R"({"name":"p","projected":{"sources":[{"serviceAccountToken":{"path":"t"}},{},
+          {"configMap":{"name":"m","items":[{"key":"k","path":"t"}]}},{"downwardAPI":{"items":[{"path":"u"}]}}]}})"),
+              ElementsAre("volume \"p\" (Projected) has no sources provided",
+                          "volume \"p\" (Projected): overlapping paths: \"t\" (ConfigMap \"m\") with \"t\" "
+                          "(ServiceAccountToken)"));
+  std::string items;
+  for (int i = 0; i < 20'000; ++i) items += (i > 0 ? "," : "") + std::string(R"({"key":"k","path":"same"})");
+  EXPECT_LE(volumes(R"({"name":"v","secret":{"secretName":"s","items":[)" + items + "]}}").size(), 256u);
+}
 
 TEST(Warnings, OfPodsComeWithACreateOnly) {
   const std::string pod = R"({"metadata":{"name":"a.b"},"spec":{"terminationGracePeriodSeconds":-1}})";
@@ -214,6 +235,29 @@ TEST(Warnings, OfOtherKinds) {
        R"({"metadata":{"annotations":{"kubernetes.io/enforce-mountable-secrets":"true"}}})",
        {"metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated in v1.32+; prefer separate "
         "namespaces to isolate access to mounted secrets"}},
+      {"",
+       "endpoints",
+       R"({"subsets":[{"notReadyAddresses":[{"ip":"2001:DB8::1"}]}]})",
+       {"subsets[0].notReadyAddresses[0].ip: IPv6 address \"2001:DB8::1\" should be in RFC 5952 canonical format "
+        "(\"2001:db8::1\")"}},
+      {"discovery.k8s.io",
+       "endpointslices",
+       R"({"addressType":"FQDN","endpoints":[{"addresses":["a.b"]}]})",
+       {"spec.addressType: FQDN endpoints are deprecated"}},
+      {"resource.k8s.io",
+       "resourceslices",
+       R"({"spec":{"driver":"GPU.example.com"}})",
+       {"spec.driver: driver names should be lowercase; \"GPU.example.com\" contains uppercase characters"}},
+      {"storage.k8s.io",
+       "csidrivers",
+       R"({"spec":{"tokenRequests":[{"audience":"a"}]}})",
+       {"spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible "
+        "logging of tokens in volume attributes"}},
+      {"admissionregistration.k8s.io",
+       "validatingadmissionpolicies",
+       R"({"metadata":{"name":"x.static.k8s.io"}})",
+       {"metadata.name: names ending with \".static.k8s.io\" are reserved for static manifest-based configurations and "
+        "cannot be managed via the API"}},
       {"", "configmaps", R"({"data":{"a":"b"}})", {}},
   };
   for (const Case& row : cases)
@@ -244,6 +288,36 @@ TEST(Warnings, OfTlsSecretsAreGos) {
               ElementsAre("tls: found a certificate rather than a key in the PEM for the private key"));
   EXPECT_THAT(secret(pair.certificate_pem, other.key_pem, kTls),
               ElementsAre("tls: private key does not match public key"));
+}
+
+TEST(Warnings, OfAddressesInAStatus) {
+  const std::string service = R"({"spec":{"type":"LoadBalancer","externalIPs":["1.2.3.4"]},"status":{"loadBalancer":
+      {"ingress":[{"ip":"2001:DB8::1"}]}}})";
+  EXPECT_THAT(
+      of("", "services", service, service, "status"),
+      ElementsAre("status.loadBalancer.ingress[0]: IPv6 address \"2001:DB8::1\" should be in RFC 5952 canonical "
+                  "format (\"2001:db8::1\")"));
+}
+
+TEST(Warnings, OfPortsThatShareAName) {
+  const std::string pod = R"({"metadata":{"name":"p"},"spec":{"initContainers":[{"name":"i","ports":[{"name":"web",
+      "containerPort":81,"protocol":"TCP"}]}],"containers":[{"name":"c","ports":[{"name":"web","containerPort":80,
+      "protocol":"TCP"}]}]}})";
+  EXPECT_THAT(of("", "pods", pod),
+              ElementsAre("spec.containers[0].ports[0]: duplicate port name \"web\" with "
+                          "spec.initContainers[0].ports[0], services and probes that select ports by name will use "
+                          "spec.initContainers[0].ports[0]"));
+}
+
+TEST(Warnings, OfAppArmorAnnotationsUnlessThePodsProfileIsTheSame) {
+  const auto deployment = [](const std::string& annotation) {
+    return R"({"metadata":{"name":"d"},"spec":{"template":{"metadata":{"annotations":{
+        "container.apparmor.security.beta.kubernetes.io/c":")" +
+           annotation + R"("}},"spec":{"securityContext":{"appArmorProfile":{"type":"RuntimeDefault"}},
+        "containers":[{"name":"c"}]}}}})";
+  };
+  EXPECT_THAT(of("apps", "deployments", deployment("runtime/default")), IsEmpty());
+  EXPECT_EQ(of("apps", "deployments", deployment("unconfined")).size(), 1u);
 }
 
 // However many ports say the same, each is compared with a few.

@@ -303,8 +303,7 @@ Result<store::ObjectPtr> find_current(const RequestContext& context, const store
 }
 
 void warn(WriteContext& context, const Value& object, const Value& old) {
-  if (!context.subresource.empty()) return;
-  for (auto& warning : warnings_of(context.resource.group, context.resource.resource, object, old))
+  for (auto& warning : warnings_of(context.resource.group, context.resource.resource, context.subresource, object, old))
     context.warnings.push_back(std::move(warning));
 }
 

@@ -530,6 +530,24 @@ TEST(Subresources, ABindingStoresItsNodeAndMetadata) {
             R"({"topology.kubernetes.io/region":"r1","topology.kubernetes.io/zone":"z1"})");
 }
 
+TEST(Create, AJobKeepsTheLabelsThatItWasSentWith) {
+  Rig rig;
+  const std::string jobs = "/apis/batch/v1/namespaces/default/jobs";
+  const auto job = [](const std::string& name, const std::string& labels) {
+    return R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":")" + name + R"(")" + labels +
+           R"(},"spec":{"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Never",
+           "containers":[{"name":"c","image":"i"}]}}}})";
+  };
+  const auto sent = rig.post(jobs, job("sent", R"(,"labels":{"a":"b"})"));
+  ASSERT_EQ(sent.code, 201) << sent.body;
+  EXPECT_EQ(sent["metadata"]["labels"].to_json(), R"({"a":"b"})");
+  EXPECT_EQ(sent["spec"]["template"]["metadata"]["labels"].size(), 5u);
+  const auto applied = rig.call("PATCH", jobs + "/applied?fieldManager=me", job("applied", R"(,"labels":{"a":"b"})"),
+                                {{"Content-Type", "application/apply-patch+yaml"}});
+  EXPECT_EQ(applied["metadata"]["labels"].to_json(), R"({"a":"b"})") << applied.body;
+  EXPECT_EQ(rig.post(jobs, job("bare", ""))["metadata"]["labels"].size(), 5u);
+}
+
 TEST(Namespaces, AFinalizeIsAnUpdateOfMetadataToo) {
   Rig rig;
   rig.post("/api/v1/namespaces", R"({"metadata":{"name":"n","labels":{"a":"b"}}})");
