@@ -12,7 +12,7 @@
 namespace sublet::syncer {
 namespace {
 
-constexpr std::chrono::milliseconds kProbeTimeout{10'000};
+constexpr std::chrono::milliseconds kProbeTimeout = 2 * kHealthInterval;
 
 /// Drops the answer: the client's report says all that matters.
 class IgnoringObserver final : public net::ResponseObserver {
