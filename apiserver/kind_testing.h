@@ -10,7 +10,7 @@
 #include "apiserver/admission/admission.h"
 #include "apiserver/strategies/strategy.h"
 #include "sublet/schema/engine.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 #include "sublet/store/store.h"
 
 namespace sublet::apiserver {

@@ -11,7 +11,7 @@
 #include "sublet/net/http.h"
 #include "sublet/net/loop.h"
 #include "sublet/schema/document.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 
 namespace sublet::apiserver {
 

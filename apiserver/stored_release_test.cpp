@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sublet/schema/document.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 
 namespace sublet::apiserver {
 namespace {

@@ -8,7 +8,7 @@
 #include "apiserver/strategies/strategy.h"
 #include "sublet/schema/engine.h"
 #include "sublet/schema/registry.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 
 namespace {
 

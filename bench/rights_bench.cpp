@@ -7,7 +7,7 @@
 #include "apiserver/authz/bootstrap_rights.h"
 #include "apiserver/flowcontrol/flow_control.h"
 #include "sublet/apiserver/flow_objects.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 #include "tests/cost/counted.h"
 
 namespace {

@@ -13,7 +13,7 @@
 #include "sublet/base/files.h"
 #include "sublet/kube/account_token.h"
 #include "sublet/net/tls_context.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 
 namespace sublet::cluster {
 namespace {

@@ -14,7 +14,7 @@
 #include "sublet/base/mutex.h"
 #include "sublet/net/loop.h"
 #include "sublet/net/tls_context.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 
 namespace sublet::cluster {
 namespace {

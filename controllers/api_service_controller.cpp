@@ -85,7 +85,7 @@ class ApiServiceController final : public Controller {
     const auto object = document_of(*stored);
     if (object["spec"].has("service"))
       context_.enqueue_after(name, look->verdict->available ? kLookAgain : kLookAgainWhenGone);
-    return tell(object, *look->verdict);
+    return write_availability(object, *look->verdict);
   }
 
  private:
@@ -138,7 +138,7 @@ class ApiServiceController final : public Controller {
     return {};
   }
 
-  Outcome tell(const Document& stored, const ApiAvailability& verdict) {
+  Outcome write_availability(const Document& stored, const ApiAvailability& verdict) {
     auto object = stored.clone();
     const Condition condition{"Available", verdict.available ? "True" : "False", verdict.reason, verdict.message};
     if (!put_condition(object.root().object("status"), condition, context_.clock().now())) return {};

@@ -13,9 +13,10 @@
 
 #include "controllers/manual_executor_testing.h"
 #include "controllers/resources_testing.h"
+#include "controllers/role_checked_testing.h"
 #include "sublet/apiserver/server.h"
 #include "sublet/controllers/controllers.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 #include "tests/support/parse_json.h"
 
 namespace sublet::controllers {
@@ -25,8 +26,9 @@ class ControlledServer : public testing::Test {
   static inline const kube::Resource kJobs{"batch", "v1", "jobs"}, kCronJobs{"batch", "v1", "cronjobs"};
 
   explicit ControlledServer(apiserver::ServerOptions server_options = {})
-      : server_(*store_, loop_.loop(), std::move(server_options), clock_) {
+      : has_roles_(server_options.bootstrap_rights), server_(*store_, loop_.loop(), std::move(server_options), clock_) {
     EXPECT_TRUE(server_.start());
+    if (has_roles_) options_.client_as = clients_with_roles(server_.handler(), &loop_.loop());
     controllers_ = std::make_unique<Controllers>(*store_, client_, executor_, options_, clock_);
     controllers_->start();
     settle();
@@ -98,6 +100,7 @@ class ControlledServer : public testing::Test {
     return found;
   }
 
+  const bool has_roles_;        // else every controller uses client_
   ControllersOptions options_;  // of the next start
   ManualClock clock_;
   ManualExecutor executor_{clock_};

@@ -5,6 +5,7 @@
 #include "controllers/runtime/event_recorder.h"
 #include "controllers/runtime/feed.h"
 #include "controllers/runtime/line.h"
+#include "controllers/runtime/refusals.h"
 #include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {
@@ -37,15 +38,15 @@ constexpr std::string_view kAccountPrefix = "system:serviceaccount:kube-system:"
 /// Where a controller runs besides ManagedBy::builtin.
 enum class Stays : std::uint8_t {
   no,               // upstream's controller manager has it
-  beside_upstream,  // has it too, but there it must be off: the reason stands beside the row
+  beside_upstream,  // has it too, but it must be off there: a comment at the row has the reason
   always,           // upstream's API server does it itself
 };
 
 struct ControllerFacts {
   std::string_view name;  // in logs and metrics
   Made (*make)(Context&);
-  std::string_view account = "";    // upstream's service account of that controller; "": the house's own
-  std::string_view component = "";  // who says its events; "": the account
+  std::string_view account = "";    // upstream's service account of that controller; "": the common client
+  std::string_view component = "";  // the source of its events; "": the account
   Stays stays = Stays::no;
   std::string_view hosts_with = "";     // a resource: where its objects are carried to a host, the host's own does it
   bool counts_platform_quotas = false;  // where the platform has some, as the server itself: the account is the
@@ -106,13 +107,49 @@ constexpr ControllerFacts kControllers[] = {
      .counts_platform_quotas = true},
 };
 
+/// The kinds of controllers whose keys are "namespace/name" or "name" of an object of that kind.
+struct ReconciledKind {
+  std::string_view controller, api_version, kind, group, version, resource;
+};
+constexpr ReconciledKind kReconciledKinds[] = {
+    {"namespace", "v1", "Namespace", "", "v1", "namespaces"},
+    {"deployment", "apps/v1", "Deployment", "apps", "v1", "deployments"},
+    {"replicaset", "apps/v1", "ReplicaSet", "apps", "v1", "replicasets"},
+    {"statefulset", "apps/v1", "StatefulSet", "apps", "v1", "statefulsets"},
+    {"daemonset", "apps/v1", "DaemonSet", "apps", "v1", "daemonsets"},
+    {"replicationcontroller", "v1", "ReplicationController", "", "v1", "replicationcontrollers"},
+    {"endpoint", "v1", "Service", "", "v1", "services"},
+    {"endpointslice", "v1", "Service", "", "v1", "services"},
+    {"endpointslicemirroring", "v1", "Endpoints", "", "v1", "endpoints"},
+    {"job", "batch/v1", "Job", "batch", "v1", "jobs"},
+    {"ttl-after-finished", "batch/v1", "Job", "batch", "v1", "jobs"},
+    {"cronjob", "batch/v1", "CronJob", "batch", "v1", "cronjobs"},
+    {"disruption", "policy/v1", "PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets"},
+    {"horizontalpodautoscaling", "autoscaling/v2", "HorizontalPodAutoscaler", "autoscaling", "v2",
+     "horizontalpodautoscalers"},
+    {"persistentvolume-expander", "v1", "PersistentVolumeClaim", "", "v1", "persistentvolumeclaims"},
+    {"persistentvolumeclaim-protection", "v1", "PersistentVolumeClaim", "", "v1", "persistentvolumeclaims"},
+    {"persistentvolume-protection", "v1", "PersistentVolume", "", "v1", "persistentvolumes"},
+    {"ephemeral-volume", "v1", "Pod", "", "v1", "pods"},
+    {"resourcequota", "v1", "ResourceQuota", "", "v1", "resourcequotas"},
+};
+
+KindFacts reconciled_kind(std::string_view controller) {
+  for (const ReconciledKind& row : kReconciledKinds)
+    if (row.controller == controller)
+      return {std::string(row.api_version),
+              std::string(row.kind),
+              {std::string(row.group), std::string(row.version), std::string(row.resource)}};
+  return {};
+}
+
 bool runs(const ControllerFacts& facts, ManagedBy by) {
   switch (by) {
     case ManagedBy::builtin:
       return true;
     case ManagedBy::upstream:
       return facts.stays != Stays::no;
-    case ManagedBy::nobody:
+    case ManagedBy::none:
       return facts.stays == Stays::always;
   }
   return true;
@@ -133,7 +170,7 @@ std::string speaks_as(const ControllerFacts& facts, const ControllersOptions& op
 Result<ManagedBy> managed_by(std::string_view word) {
   if (word == "builtin") return ManagedBy::builtin;
   if (word == "upstream") return ManagedBy::upstream;
-  if (word == "none") return ManagedBy::nobody;
+  if (word == "none") return ManagedBy::none;
   return bad_request("controllers: \"" + std::string(word) + "\" must be one of builtin, upstream, none");
 }
 
@@ -144,6 +181,14 @@ struct Controllers::Impl {
     std::shared_ptr<Line> line;
     std::unique_ptr<Context> context;
     Made controller;
+    std::unique_ptr<Refusals> refusals;
+
+    Outcome reconcile(const std::string& key) const {
+      const auto warnings = EventRecorder::warnings_of_this_thread();
+      const Outcome outcome = controller->reconcile(key);
+      refusals->report(key, outcome, EventRecorder::warnings_of_this_thread() != warnings);
+      return outcome;
+    }
   };
 
   Impl(store::Store& store, const kube::Client& client, Executor& executor, ControllersOptions options_, Clock& clock)
@@ -160,18 +205,18 @@ struct Controllers::Impl {
       unit.line = std::make_shared<Line>(facts.name, executor, clock, feeds);
       unit.context = std::make_unique<Context>(own, *unit.recorder, options, clock, feeds, *unit.line);
       unit.controller = facts.make(*unit.context);
+      unit.refusals =
+          std::make_unique<Refusals>(std::string(facts.name), reconciled_kind(facts.name), store, *unit.recorder);
       units.push_back(std::move(unit));
     }
   }
 
-  // First what exists is known, then it is worked on.
+  // All listers know the existing objects before any controller reconciles one.
   void start() {
     for (auto& unit : units) unit.controller->start();
     feeds.start();
     for (auto& unit : units) {
-      auto* controller = unit.controller.get();
-      unit.line->start(controller->workers(),
-                       [controller](const std::string& key) { return controller->reconcile(key); });
+      unit.line->start(unit.controller->workers(), [&unit](const std::string& key) { return unit.reconcile(key); });
     }
   }
 

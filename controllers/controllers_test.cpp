@@ -12,7 +12,7 @@
 #include "sublet/apiserver/server.h"
 #include "sublet/schema/registry.h"
 #include "sublet/schema/table_builder.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 #include "tests/support/parse_json.h"
 
 namespace sublet::controllers {

@@ -1,4 +1,4 @@
-// Events live for an hour after they were last seen. A new one only sees to it that somebody looks later: then all are
+// Events live for an hour after they were last seen. A new event only schedules a sweep: then all are
 // looked through, the old ones removed, and the next look set to when the first of the rest is due, if there is any.
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // FlowSchemas and PriorityLevelConfigurations: upstream's own are kept (apiserver/flow_objects.h), and every FlowSchema
-// says whether its priority level is there (condition Dangling).
+// has the condition Dangling, true when its priority level is missing.
 // Source: k8s.io/apiserver pkg/util/flowcontrol/apf_controller.go, pkg/registry/flowcontrol/ensurer of Kubernetes.
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class FlowControlController final : public Controller {
     context_.enqueue(std::string(kOwn));
   }
 
-  Outcome reconcile(const std::string& key) override { return key == kOwn ? keep_own() : tell(key); }
+  Outcome reconcile(const std::string& key) override { return key == kOwn ? keep_own() : write_dangling(key); }
 
  private:
   void wake_own(const Change& change) {
@@ -76,7 +76,7 @@ class FlowControlController final : public Controller {
     return settled(context_.client().update(resource, "", wanted.name, current.root()));
   }
 
-  Outcome tell(const std::string& name) {
+  Outcome write_dangling(const std::string& name) {
     const auto stored = schemas_.get("", name);
     if (!stored) return {};
     const auto schema = document_of(*stored);

@@ -6,7 +6,7 @@ namespace {
 TEST(ManagedByWord, IsOneOfThree) {
   EXPECT_EQ(managed_by("builtin"), ManagedBy::builtin);
   EXPECT_EQ(managed_by("upstream"), ManagedBy::upstream);
-  EXPECT_EQ(managed_by("none"), ManagedBy::nobody);
+  EXPECT_EQ(managed_by("none"), ManagedBy::none);
   ASSERT_FALSE(managed_by("Builtin"));
   EXPECT_EQ(managed_by("Builtin").error().message, "controllers: \"Builtin\" must be one of builtin, upstream, none");
 }
@@ -35,7 +35,7 @@ class ManagedByTest : public ControlledServer {
 
 TEST_F(ManagedByTest, Builtin) { EXPECT_EQ(works(ManagedBy::builtin), "workloads podgc server"); }
 TEST_F(ManagedByTest, Upstream) { EXPECT_EQ(works(ManagedBy::upstream), "podgc server"); }
-TEST_F(ManagedByTest, Nobody) { EXPECT_EQ(works(ManagedBy::nobody), "server"); }
+TEST_F(ManagedByTest, Nobody) { EXPECT_EQ(works(ManagedBy::none), "server"); }
 
 }  // namespace
 }  // namespace sublet::controllers

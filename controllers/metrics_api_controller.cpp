@@ -1,8 +1,8 @@
-// metrics.k8s.io: as long as somebody measures what pods and nodes use (a host with a metrics API), there is a local
+// metrics.k8s.io: as long as the host measures what pods and nodes use (it has a metrics API), there is a local
 // APIService of it, by which the API server serves it (ServerOptions::metrics), and the ClusterRole by which view, edit
 // and admin may read it, as metrics-server brings it. An APIService that names a Service is the tenant's own and stays;
-// once that is deleted, the local one is back. Whether somebody measures is asked every five minutes, as nobody would
-// tell: 200 idle virtual clusters that asked each minute took half a per cent of a core.
+// once that is deleted, the local one is back. The controller asks the host every five minutes, since there is no
+// watch: 200 idle virtual clusters that asked each minute took half a per cent of a core.
 
 #include <optional>
 
@@ -20,7 +20,7 @@ using schema::Document;
 
 const kube::Resource kClusterRoles{"rbac.authorization.k8s.io", "v1", "clusterroles"};
 constexpr std::string_view kName = "v1beta1.metrics.k8s.io";
-constexpr const char *kAsk = "ask", *kTell = "tell";
+constexpr const char *kAsk = "ask", *kAnswered = "answered";
 constexpr const char* kAutomanaged = "kube-aggregator.kubernetes.io/automanaged";
 constexpr std::chrono::seconds kAskAgain{300}, kAskAgainInDoubt{5};
 
@@ -42,12 +42,12 @@ struct Heard {
   std::shared_ptr<void> asked SUBLET_GUARDED_BY(mutex);
   std::optional<bool> measured SUBLET_GUARDED_BY(mutex);  // nullopt: not known yet
 
-  void answer(std::optional<bool> said) {
+  void answer(std::optional<bool> is_measured) {
     const MutexLock lock(mutex);
     if (!context) return;
-    if (said) measured = said;
-    if (said) context->enqueue(kTell);
-    context->enqueue_after(kAsk, said ? kAskAgain : kAskAgainInDoubt);
+    if (is_measured) measured = is_measured;
+    if (is_measured) context->enqueue(kAnswered);
+    context->enqueue_after(kAsk, is_measured ? kAskAgain : kAskAgainInDoubt);
   }
 };
 
@@ -73,7 +73,7 @@ class MetricsApiController final : public Controller {
   void start() override {
     if (!context_.options().check_metrics) return;
     context_.on_change(kApiServices, [this](const Change& change) {
-      if (change.before && name_of(change.object()) == kName) context_.enqueue(kTell);
+      if (change.before && name_of(change.object()) == kName) context_.enqueue(kAnswered);
     });
     context_.enqueue(kAsk);
   }
@@ -91,7 +91,8 @@ class MetricsApiController final : public Controller {
 
  private:
   Outcome ask() {
-    auto asked = context_.options().check_metrics([heard = heard_](std::optional<bool> said) { heard->answer(said); });
+    auto asked = context_.options().check_metrics(
+        [heard = heard_](std::optional<bool> is_measured) { heard->answer(is_measured); });
     const MutexLock lock(heard_->mutex);
     heard_->asked.swap(asked);
     return {};
@@ -108,7 +109,7 @@ class MetricsApiController final : public Controller {
     return object ? ensure_created(context_.client(), resource, "", object->root()) : fail(object.error());
   }
 
-  /// Nobody measures any more: what was made for that goes, unless it is another's by now.
+  /// The host measures no more: deletes what was created for that, unless it belongs to another by now.
   Outcome remove() {
     const auto stored = api_services_.get("", kName);
     if (!stored) return {};

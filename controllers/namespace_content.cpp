@@ -66,7 +66,7 @@ std::vector<kube::Resource> namespaced_kinds(const schema::Registry& kinds) {
 
 DeletionReport delete_content(const Context& context, const std::string& namespace_name) {
   auto resources = namespaced_kinds(*context.options().kinds());
-  // Pods may need their configuration and services while they say goodbye.
+  // Pods may need their configuration and services while they terminate.
   std::stable_partition(resources.begin(), resources.end(), is_pods);
   DeletionReport report;
   for (const auto& resource : resources) {

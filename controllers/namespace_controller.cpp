@@ -18,7 +18,7 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-// What another server holds, nobody tells us of. As upstream waits for every kind.
+// The objects of another server have no watch here. Upstream waits this long for every kind.
 constexpr std::chrono::seconds kCheckAgain{1}, kCheckFinalizersAgain{8};
 constexpr std::string_view kNamespaceFinalizer = "kubernetes";
 
@@ -74,7 +74,7 @@ std::vector<Trouble> troubles_of(const DeletionReport& report) {
   return troubles;
 }
 
-/// Writes one condition; true when it said something else before.
+/// Writes one condition; returns true when it changed.
 bool put_namespace_condition(Value conditions, std::string_view type, std::string_view status, std::string_view reason,
                              std::string_view message, WallTime now) {
   Value found;

@@ -1,15 +1,14 @@
-// What is left of pods: those that are being deleted and are on no node have failed, since no kubelet will say so (a
-// Job may wait for that word); and when too many have ended, the oldest go. Unlike upstream's, a pod on a node that is
-// not known is left alone: whether a node is there is the host's business, which ends its pods itself, and a template
-// may leave nodes out. Source: pkg/controller/podgc of Kubernetes.
+// Pod garbage collection. A terminating pod without a node gets phase Failed, since no kubelet will write it and a Job
+// may wait for it. When too many pods have ended, the oldest are deleted. Unlike upstream, pods of an unknown node
+// stay: the host ends its pods itself, and a template may hide nodes. Source: pkg/controller/podgc of Kubernetes.
 
 #include <algorithm>
 #include <atomic>
 
-#include "controllers/pods/object_ref.h"
 #include "controllers/pods/pod.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/kinds.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
 

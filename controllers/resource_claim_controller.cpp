@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "controllers/pods/pod.h"
-#include "controllers/pods/pod_control.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 #include "controllers/runtime/kinds.h"
@@ -23,7 +22,7 @@ const kube::Resource kResourceClaims{"resource.k8s.io", "v1", "resourceclaims"},
 constexpr std::string_view kConsumerKey = "pod/", kResourceClaimKey = "claim/";
 constexpr std::string_view kPodClaim = "resource.kubernetes.io/pod-claim-name",
                            kDeleteProtection = "resource.kubernetes.io/delete-protection";
-constexpr std::size_t kConsumersMax = 256, kBaseMax = 57;  // of generated names: room for five letters more
+constexpr std::size_t kConsumersMax = 256, kBaseMax = 57;  // of generated names: space for five more letters
 
 bool has_claims(const store::Object& pod) { return raw_of(pod, {"spec", "resourceClaims"}).size() > 2; }
 
@@ -110,7 +109,7 @@ class ResourceClaimController final : public Controller {
       return done;
     }
     if (!made.empty())
-      if (auto said = say_made(pod, made); !said) return said;
+      if (auto written = write_claim_names(pod, made); !written) return written;
     return pod.node().empty() ? Outcome() : reserve_all(pod, spec["resourceClaims"]);
   }
 
@@ -164,7 +163,7 @@ class ResourceClaimController final : public Controller {
     return claim;
   }
 
-  Outcome say_made(const Pod& pod, const std::map<std::string, std::string>& made) {
+  Outcome write_claim_names(const Pod& pod, const std::map<std::string, std::string>& made) {
     auto config = Document::object();
     config.root().put("apiVersion", kPodKind.api_version);
     config.root().put("kind", kPodKind.kind);

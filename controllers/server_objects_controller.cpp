@@ -1,5 +1,5 @@
-// What the API server says of itself (the Service `kubernetes` with its endpoints, the ServiceCIDR `kubernetes`, the
-// ConfigMap extension-apiserver-authentication): made at start, restored when somebody deletes or bends it.
+// Objects that describe the API server (the Service `kubernetes` with its endpoints, the ServiceCIDR `kubernetes`, the
+// ConfigMap extension-apiserver-authentication): created at start, restored after a deletion or change.
 
 #include "controllers/runtime/calls.h"
 #include "sublet/apiserver/bootstrap.h"
@@ -13,7 +13,7 @@ using schema::Value;
 
 constexpr std::string_view kAll = "all";
 
-/// The members that must stand as they are given; a Service's spec is the users' to extend.
+/// The members that must have the given values; users may extend a Service's spec.
 struct Watched {
   std::string_view resource;
   std::vector<std::string_view> exact;

@@ -4,12 +4,12 @@
 
 #include <map>
 
-#include "controllers/pods/object_ref.h"
 #include "controllers/pods/pod.h"
 #include "controllers/pods/status.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 #include "controllers/runtime/kinds.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/kube/node_match.h"
 
@@ -129,11 +129,11 @@ class TaintEvictionController final : public Controller {
     condition.put("reason", "DeletionByTaintManager");
     condition.put("message", "Taint manager: deleting due to NoExecute taint");
     if (const auto generation = pod.metadata()["generation"]) condition.put("observedGeneration", generation);
-    if (auto said = settled(context_.client().patch(kPodKind.resource, pod.namespace_name(), pod.name(),
-                                                    kube::PatchType::strategic_merge, patch.to_json(), "status"),
-                            {Reason::not_found, Reason::conflict});
-        !said)
-      return said;
+    if (auto written = settled(context_.client().patch(kPodKind.resource, pod.namespace_name(), pod.name(),
+                                                       kube::PatchType::strategic_merge, patch.to_json(), "status"),
+                               {Reason::not_found, Reason::conflict});
+        !written)
+      return written;
     kube::DeleteOptions options;
     options.uid = pod.uid();
     return settled(context_.client().remove(kPodKind.resource, pod.namespace_name(), pod.name(), options),

@@ -10,9 +10,10 @@
 
 #include "controllers/manual_executor_testing.h"
 #include "controllers/resources_testing.h"
+#include "controllers/role_checked_testing.h"
 #include "sublet/apiserver/server.h"
 #include "sublet/controllers/controllers.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 #include "tests/support/parse_json.h"
 
 namespace sublet::controllers {
@@ -141,9 +142,14 @@ class WorkloadsRig {
   net::LoopThread loop_{"test-workloads"};
   apiserver::Server server_{*store_, loop_.loop(), {}, clock_};
   kube::Client client_{net::make_in_process_transport(server_.handler(), identity())};
-  Controllers controllers_{*store_, client_, executor_, {}, clock_};
+  Controllers controllers_{*store_, client_, executor_, options(), clock_};
 
  private:
+  ControllersOptions options() {
+    ControllersOptions options;
+    options.client_as = clients_with_roles(server_.handler(), &loop_.loop());
+    return options;
+  }
   static net::PeerIdentity identity() {
     net::PeerIdentity identity;
     identity.kind = net::PeerIdentity::Kind::in_process;

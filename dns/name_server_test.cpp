@@ -8,7 +8,7 @@
 #include "dns/wire.h"
 #include "sublet/apiserver/server.h"
 #include "sublet/net/loop.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 
 namespace sublet::dns {
 namespace {

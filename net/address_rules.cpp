@@ -14,7 +14,7 @@ namespace sublet::net {
 namespace {
 
 using Bytes = std::array<unsigned char, 16>;
-constexpr int kBitsV4 = 96;  // that stand before an IPv4 address
+constexpr int kBitsV4 = 96;  // before an IPv4 address in its IPv6 form
 
 Bytes mapped(const in_addr& address) {
   Bytes bytes{};

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "base/eventually_testing.h"
-#include "net/resolver.h"
+#include "net/socket/resolver.h"
 #include "sublet/base/descriptor.h"
 #include "sublet/base/mutex.h"
 #include "sublet/net/http.h"

@@ -11,7 +11,7 @@
 namespace sublet::net {
 namespace {
 
-/// One call: collects its answer. Held by whoever called; the transport holds it while it runs.
+/// One call: collects its answer. The caller holds it, and so does the transport while it runs.
 class Collected final : public ResponseObserver {
  public:
   Collected(std::size_t bytes_max, OutboundClient::Done done) : bytes_max_(bytes_max), done_(std::move(done)) {}
@@ -78,7 +78,7 @@ Result<std::shared_ptr<Transport>> OutboundClient::transport_to(const OutboundPe
 OutboundClient::Call OutboundClient::call(const OutboundPeer& peer, OutboundRequest request, Done done) {
   auto transport = transport_to(peer);
   if (!transport) {
-    // Comes on the loop like any other end, unless nobody waits any more.
+    // Comes on the loop like any other end, unless the caller has gone.
     auto waited_for = std::make_shared<Done>(std::move(done));
     loop_.post([weak = std::weak_ptr(waited_for), status = transport.error()] {
       if (const auto heard = weak.lock()) (*heard)(fail(status));

@@ -14,7 +14,7 @@
 #include "sublet/base/mutex.h"
 #include "sublet/kube/informer.h"
 #include "sublet/kube/pipeline.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 #include "tests/support/parse_json.h"
 
 namespace sublet::simhost {

@@ -9,7 +9,7 @@
 
 #include "store/store_testing.h"
 #include "sublet/base/clock.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 
 namespace sublet::store {
 namespace {

@@ -1,6 +1,6 @@
-#include <charconv>
+#include "sublet/store/object.h"
 
-#include "sublet/store/store.h"
+#include <charconv>
 
 namespace sublet::store {
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "store/store_testing.h"
+#include "sublet/store/memory_log.h"
 #include "sublet/store/sqlite_log.h"
 
 namespace sublet::store {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "store/store_testing.h"
+#include "sublet/store/memory_log.h"
 #include "sublet/store/sqlite_log.h"
 #include "sublet/store/threadless_store.h"
 

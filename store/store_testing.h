@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/eventually_testing.h"
-#include "store/history.h"
+#include "store/state/history.h"
 #include "sublet/base/mutex.h"
 #include "sublet/store/store.h"
 

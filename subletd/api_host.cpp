@@ -12,7 +12,7 @@
 #include "sublet/base/status_json.h"
 #include "sublet/cluster/certificates.h"
 #include "sublet/kube/kubeconfig.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/log_engines.h"
 #include "subletd/lockdown.h"
 #include "subletd/role.h"
 
@@ -197,10 +197,7 @@ Result<std::unique_ptr<ApiHost>> ApiHost::open(ApiHostConfig config) {
 Outcome ApiHost::open_store() {
   const auto quota = quota_of(config_);
   if (!quota) return fail(quota.error());
-  store::SqliteLogOptions options;
-  options.path = config_.data_dir + "/state.db";
-  options.synchronous = config_.durability;
-  auto log = store::open_sqlite_log(options);
+  auto log = store::open_log({.folder = config_.data_dir});
   if (!log) return fail(log.error());
   store::StoreOptions store_options;
   store_options.compact_interval = std::chrono::seconds(config_.compaction_seconds);

@@ -42,9 +42,8 @@ struct ApiHostConfig {
   std::string dns_kubeconfig;            // file to write the DNS server's access to; empty: none
   std::string controllers_kubeconfig;    // the same for upstream's controllers
   std::vector<std::string> extra_names;  // further names of the server's certificate
-  std::string durability = "FULL";       // for the power-cut test only
   /// How long history is kept at least.
-  int compaction_seconds = static_cast<int>(store::StoreOptions().compact_interval.count());
+  int compaction_seconds = static_cast<int>(store::kDefaultCompactInterval.count());
   int quota_objects = 0;                                  // of the store; 0: no limit
   std::string quota_bytes = cluster::kDefaultQuotaBytes;  // a quantity; "0": no limit
   std::string outbound_allow, outbound_deny;              // ranges of addresses that webhooks may have, or not

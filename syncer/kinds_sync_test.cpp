@@ -1,4 +1,5 @@
 // Kinds beside pods between two servers: they cross, what the host says comes back, and they go.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "sublet/syncer/syncer.h"
@@ -103,6 +104,23 @@ TEST_F(KindsSync, AClaimCrossesAndTheHostsVolumeComesBack) {
   await_gone(kClaims, "data");
 }
 
+TEST_F(KindsSync, AGrowthThatTheClassForbidsIsReportedAndNotTriedAgainAndAgain) {
+  start_syncer();
+  make_claim("data");
+  await_host(kClaims, "data");
+  host.create(kStorageClasses, R"({"metadata":{"name":"local"},"provisioner":"p","allowVolumeExpansion":false})");
+  bind_on_host("data");
+  await_claim_phase("data", "Bound");
+  tenant.patch(kClaims, kTenantNamespace, "data", R"({"spec":{"resources":{"requests":{"storage":"3Gi"}}}})");
+  EXPECT_THAT(await_event("data", "SyncFailed"),
+              testing::HasSubstr("the storageclass that provisions the pvc must support resize"));
+  settle();  // a key that is to be retried soon does not come to rest
+  host.patch(kClaims, kHostNamespace, host_name_of("data"), R"({"status":{"capacity":{"storage":"2500Mi"}}})",
+             "status");
+  eventually([&] { return text(in_tenant(kClaims, "data"), "status.capacity.storage") == "2500Mi"; },
+             "the status comes back although the change is refused");
+}
+
 TEST_F(KindsSync, APodBringsItsClaimAndBothGo) {
   start_syncer();
   make_claim("data");
@@ -110,6 +128,25 @@ TEST_F(KindsSync, APodBringsItsClaimAndBothGo) {
   EXPECT_EQ(await_host_pod("db")["spec"]["volumes"].at(0)["persistentVolumeClaim"]["claimName"].text(),
             host_name_of("data"));
   await_host(kClaims, "data");
+}
+
+TEST_F(KindsSync, APodWaitsForAnEphemeralVolumesClaimOfItsOwn) {
+  start_syncer();
+  make_claim("db-d");
+  create_pod("db", R"(,"volumes":[{"name":"d","ephemeral":{"volumeClaimTemplate":{"spec":{
+    "accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}}}])");
+  create_pod("other");
+  await_host_pod("other");
+  await_host(kClaims, "db-d");
+  settle();
+  EXPECT_FALSE(on_host(kPods, "db").root().is_object()) << "the claim is not the pod's";
+  const std::string uid = in_tenant(kPods, "db")["metadata"]["uid"].string();
+  tenant.patch(
+      kClaims, kTenantNamespace, "db-d",
+      R"({"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"db","controller":true,"uid":")" + uid +
+          R"("}]}})");
+  EXPECT_EQ(await_host_pod("db")["spec"]["volumes"].at(0)["persistentVolumeClaim"]["claimName"].text(),
+            host_name_of("db-d"));
 }
 
 // user-pain, close behind the 25: what happens to data on the host is told, and never papered over by an empty volume.

@@ -109,6 +109,33 @@ TEST_F(SyncerTest, APodCrossesWithWhatItUsesAndItsStatusComesBack) {
   EXPECT_EQ(text(await_host(kConfigMaps, host_name_of("settings")), "data.k"), "v1");
 }
 
+// kubernetes#116410: a Job that waits for its pods' end would wait for ever.
+TEST_F(SyncerTest, APodThatAFinalizerKeepsHasFailedOnceItsHostPodIsGone) {
+  start_syncer();
+  for (const std::string& name : {"by-tenant", "by-host"}) {
+    create_pod(name, R"(,"terminationGracePeriodSeconds":0)", R"(,"finalizers":["example.com/stays"])");
+    await_host_pod(name);
+    run_on_host(name);
+    host_status(name, R"({"conditions":[{"type":"Ready","status":"True"}]})");
+    eventually([&] { return !tenant_pod(name)["status"]["conditions"].empty(); }, name + " is ready");
+  }
+  tenant.remove(kPods, kTenantNamespace, "by-tenant");
+  host.remove(kPods, kHostNamespace, host_name_of("by-host"), 0);
+  for (const std::string& name : {"by-tenant", "by-host"}) {
+    await_phase(name, "Failed");
+    const Document pod = tenant_pod(name);
+    const Value container = pod["status"]["containerStatuses"].at(0);
+    EXPECT_EQ(container["state"]["terminated"]["reason"].text(), "ContainerStatusUnknown");
+    EXPECT_FALSE(container["ready"].boolean(true));
+    std::string ready;
+    for (const Value condition : pod["status"]["conditions"])
+      if (condition["type"].text() == "Ready") ready = condition["status"].string() + condition["reason"].string();
+    EXPECT_EQ(ready, "FalsePodFailed");
+    tenant.patch(kPods, kTenantNamespace, name, R"({"metadata":{"finalizers":null}})");
+    eventually([&] { return !tenant_pod(name).root().is_object(); }, name + " is gone");
+  }
+}
+
 TEST_F(SyncerTest, RuntimeClassesAreThereForTheFirstPod) {
   host.create(kRuntimeClasses, R"({"metadata":{"name":"nvidia"},"handler":"nvidia"})");
   start_syncer();

@@ -15,7 +15,7 @@
 #include "sublet/base/mutex.h"
 #include "sublet/kube/client.h"
 #include "sublet/net/loop.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 #include "sublet/syncer/syncer.h"
 #include "syncer/border/border.h"
 

@@ -5,7 +5,7 @@
 #include "apiserver/authz/bootstrap_rights.h"
 #include "apiserver/authz/escalation.h"
 #include "apiserver/authz/standing_rights.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 
 namespace sublet::apiserver {
 namespace {

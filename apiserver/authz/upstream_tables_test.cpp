@@ -12,7 +12,7 @@
 #include "apiserver/authz/bootstrap_rights.h"
 #include "apiserver/authz/coverage.h"
 #include "apiserver/authz/escalation.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 #include "tests/support/source_path.h"
 
 namespace sublet::apiserver {

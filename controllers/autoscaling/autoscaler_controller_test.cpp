@@ -12,18 +12,11 @@ class AutoscalerTest : public ControlledServer {
       kDeployments{"apps", "v1", "deployments"};
 
   AutoscalerTest() {
-    options_.client_as = [this](const std::string& user) -> std::unique_ptr<kube::Client> {
-      net::PeerIdentity identity;
-      identity.kind = net::PeerIdentity::Kind::in_process;
-      identity.common_name = user;
-      return std::make_unique<kube::Client>(net::make_in_process_transport(
-          [this](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
-            for (const auto& [prefix, body] : metrics_)
-              if (request.target.starts_with(prefix)) return sink->respond(200, {}, body);
-            server_.handler()(std::move(request), std::move(sink));
-          },
-          identity));
-    };
+    options_.client_as = clients_with_roles([this](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
+      for (const auto& [prefix, body] : metrics_)
+        if (request.target.starts_with(prefix)) return sink->respond(200, {}, body);
+      server_.handler()(std::move(request), std::move(sink));
+    });
     restart_controllers();
   }
   void make_deployment(int replicas) {

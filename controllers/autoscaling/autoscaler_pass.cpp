@@ -31,7 +31,7 @@ std::string external_name(const Value& identifier) {
   return "external metric " + identifier["name"].string() + "(" + (selector ? go_text(selector) : "nil") + ")";
 }
 
-/// What a status says of a metric: its identifier as the spec has it.
+/// Returns the status form of a metric: its identifier as the spec has it.
 Value identify(Value status, std::string_view member, const Value& source) {
   auto made = status.object(member);
   if (source.has("describedObject")) made.put("describedObject", source["describedObject"]);
@@ -39,7 +39,7 @@ Value identify(Value status, std::string_view member, const Value& source) {
   return made.object("current");
 }
 
-/// Members that say nothing are as good as missing.
+/// Empty members count as missing.
 Document bare_status(const Value& status) {
   auto bare = status ? Document::copy_of(status) : Document::object();
   if (bare.root().is_object())
@@ -75,12 +75,13 @@ Outcome AutoscalerPass::run() {
   auto target = find_target();
   if (!target) {
     context_.events().warning(ref_, "FailedGetScale", target.error().message);
-    say("AbleToScale", false, "FailedGetScale",
-        "the HPA controller was unable to get the target's current scale: " + target.error().message);
+    put_condition("AbleToScale", false, "FailedGetScale",
+                  "the HPA controller was unable to get the target's current scale: " + target.error().message);
     current_ = autoscaler_["status"]["currentReplicas"].integer();
     return write(autoscaler_["status"]["desiredReplicas"].integer(), false);
   }
-  say("AbleToScale", true, "SucceededGetScale", "the HPA controller was able to get the target's current scale");
+  put_condition("AbleToScale", true, "SucceededGetScale",
+                "the HPA controller was able to get the target's current scale");
   current_ = target->scale["spec"]["replicas"].integer();
   history_.begin(current_, context_.clock().now());
   return scale_target(*target);
@@ -105,7 +106,8 @@ Outcome AutoscalerPass::scale_target(Target& target) {
   std::int64_t desired = current_;
   std::string why;
   if (current_ == 0) {
-    say("ScalingActive", false, "ScalingDisabled", "scaling is disabled since the replica count of the target is zero");
+    put_condition("ScalingActive", false, "ScalingDisabled",
+                  "scaling is disabled since the replica count of the target is zero");
   } else if (current_ > max_) {
     desired = max_;
     why = "Current number of replicas above Spec.MaxReplicas";
@@ -127,13 +129,13 @@ Outcome AutoscalerPass::follow_metrics(const Target& target, std::int64_t& desir
   if (*proposed < current_) why = "All metrics below target";
   const auto behavior = autoscaler_["spec"]["behavior"];
   const auto normalized = history_.normalize(behavior, {current_, *proposed, min_, max_}, context_.clock().now());
-  say("AbleToScale", true, normalized.able_reason, normalized.able_message);
-  say("ScalingLimited", normalized.limited, normalized.limit_reason, normalized.limit_message);
+  put_condition("AbleToScale", true, normalized.able_reason, normalized.able_message);
+  put_condition("ScalingLimited", normalized.limited, normalized.limit_reason, normalized.limit_message);
   desired = normalized.replicas;
   return {};
 }
 
-/// The most that any metric wants. A metric that says nothing counts only against fewer.
+/// Returns the most replicas that any metric wants. A metric without a value only prevents scaling down.
 Result<std::int64_t> AutoscalerPass::propose(const Target& target, std::string& metric) {
   selector_ = target.scale["status"]["selector"].string();
   if (auto checked = check_selector(selector_); !checked) return fail(checked.error());
@@ -157,12 +159,13 @@ Result<std::int64_t> AutoscalerPass::propose(const Target& target, std::string& 
     }
   }
   if (first && (invalid >= specs.size() || most < current_)) {
-    say("ScalingActive", false, first->reason, "the HPA was unable to compute the replica count: " + first->cause);
+    put_condition("ScalingActive", false, first->reason,
+                  "the HPA was unable to compute the replica count: " + first->cause);
     return fail(first->why.reason, "invalid metrics (" + std::to_string(invalid) + " invalid out of " +
                                        std::to_string(specs.size()) + "), first error is: " + first->why.message);
   }
-  say("ScalingActive", true, "ValidMetricFound",
-      "the HPA was able to successfully calculate a replica count from " + metric);
+  put_condition("ScalingActive", true, "ValidMetricFound",
+                "the HPA was able to successfully calculate a replica count from " + metric);
   return most;
 }
 
@@ -170,7 +173,7 @@ Outcome AutoscalerPass::check_selector(const std::string& selector) {
   const auto refuse = [&](const char* event, const char* reason, const std::string& message,
                           const std::string& condition) -> Outcome {
     context_.events().warning(ref_, event, message);
-    say("ScalingActive", false, reason, condition);
+    put_condition("ScalingActive", false, reason, condition);
     return bad_request(message);
   };
   if (selector.empty())
@@ -205,7 +208,7 @@ AutoscalerPass::MetricResult AutoscalerPass::evaluate(const Value& metric, Value
 
 namespace {
 
-/// Event and condition have the bare cause; what is said of all metrics together says what was being done as well.
+/// Event and condition have the bare cause; the error of all metrics together also names what failed.
 template <class Refusal>
 tl::unexpected<Refusal> refuse(const Context& context, const ObjectRef& about, const std::string& reason,
                                const std::string& what, const Status& why) {
@@ -353,23 +356,24 @@ Outcome AutoscalerPass::rescale(Target& target, std::int64_t desired, const std:
   const auto updated =
       context_.client().update(target.resource, ref_.namespace_name, name, target.scale.root(), "scale");
   if (!updated) {
-    // Somebody else scaled it or changed it meanwhile: the next look is at that.
+    // Another client has scaled or changed it meanwhile: the next reconcile reads that.
     if (updated.error().is(Reason::conflict)) return fail(updated.error());
     context_.events().warning(
         ref_, "FailedRescale",
         "New size: " + std::to_string(desired) + "; reason: " + why + "; error: " + updated.error().message);
-    say("AbleToScale", false, "FailedUpdateScale",
-        "the HPA controller was unable to update the target scale: " + updated.error().message);
+    put_condition("AbleToScale", false, "FailedUpdateScale",
+                  "the HPA controller was unable to update the target scale: " + updated.error().message);
     return write(autoscaler_["status"]["desiredReplicas"].integer(), false);
   }
-  say("AbleToScale", true, "SucceededRescale",
-      "the HPA controller was able to update the target scale to " + std::to_string(desired));
+  put_condition("AbleToScale", true, "SucceededRescale",
+                "the HPA controller was able to update the target scale to " + std::to_string(desired));
   context_.events().normal(ref_, "SuccessfulRescale", "New size: " + std::to_string(desired) + "; reason: " + why);
   history_.note(autoscaler_["spec"]["behavior"], current_, desired, context_.clock().now());
   return write(desired, true);
 }
 
-void AutoscalerPass::say(std::string_view type, bool good, std::string_view reason, std::string_view message) {
+void AutoscalerPass::put_condition(std::string_view type, bool good, std::string_view reason,
+                                   std::string_view message) {
   auto conditions = conditions_.root().array("conditions");
   auto found = find_condition(conditions, type);
   if (!found) {

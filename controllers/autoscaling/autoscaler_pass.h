@@ -1,4 +1,4 @@
-// AutoscalerPass: one look at one HorizontalPodAutoscaler: what its metrics say, how far its behaviour lets it go, the
+// AutoscalerPass: one reconcile of one HorizontalPodAutoscaler: its metrics, the limits of its behaviour, the
 // scale and the status that follow.
 //
 // One call of run(), on one thread. Blocks on the API.
@@ -12,8 +12,8 @@
 
 #include "controllers/autoscaling/metrics_api.h"
 #include "controllers/autoscaling/scale_history.h"
-#include "controllers/pods/object_ref.h"
 #include "controllers/pods/status.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {
@@ -62,7 +62,7 @@ class AutoscalerPass {
   Result<Metric> by_one_number(const schema::Value& metric, bool average, schema::Value current, std::int64_t usage,
                                std::int64_t there) const;
   Outcome rescale(Target& target, std::int64_t desired, const std::string& why);
-  void say(std::string_view type, bool good, std::string_view reason, std::string_view message);
+  void put_condition(std::string_view type, bool good, std::string_view reason, std::string_view message);
   Tolerances tolerances() const;
   ScaledPods scaled() const { return {pods_, current_, tolerances(), context_.clock().now()}; }
   Outcome write(std::int64_t desired, bool rescaled);

@@ -62,7 +62,7 @@ Result<Document> MetricsApi::read(const std::string& target, const std::string& 
   if (!answer) return fail(answer.error());
   auto document = Document::parse_json(answer->body);
   if (answer->code == 200) return document;
-  // A server of metrics explains itself; a path that nobody serves does not.
+  // A metrics server's error has a message; an unserved path has none.
   if (document && (*document)["details"].has("kind"))
     return fail(kube::status_from_document(document->root(), answer->code));
   if (answer->code == 404)

@@ -1,5 +1,5 @@
 // MetricsApi: the three metrics APIs that autoscaling reads (metrics.k8s.io, custom.metrics.k8s.io,
-// external.metrics.k8s.io), where somebody serves them in the virtual cluster.
+// external.metrics.k8s.io), where the virtual cluster serves them.
 //
 // Errors are in upstream's words, with which HorizontalPodAutoscalers explain why they do nothing. Blocks on the API.
 // Threads: any. Source: pkg/controller/podautoscaler/metrics/client.go of Kubernetes.
@@ -33,7 +33,7 @@ class MetricsApi {
  private:
   Result<schema::Document> custom(const std::string& namespace_name, const std::string& path,
                                   const std::string& selector, const std::string& metric_selector) const;
-  /// `what` for the message when nobody serves the path: "pods.metrics.k8s.io".
+  /// `what` for the message when the path is not served: "pods.metrics.k8s.io".
   Result<schema::Document> read(const std::string& target, const std::string& what) const;
 
   const kube::Client& client_;

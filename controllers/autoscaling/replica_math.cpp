@@ -11,7 +11,7 @@ namespace {
 
 using schema::Value;
 
-constexpr std::chrono::seconds kCpuInitialization{300};  // in which a pod's CPU says little
+constexpr std::chrono::seconds kCpuInitialization{300};  // a pod's CPU use in its first seconds is no measure
 constexpr std::chrono::seconds kInitialReadiness{30};    // in which a pod may become ready for the first time
 constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
 

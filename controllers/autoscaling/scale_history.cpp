@@ -10,7 +10,7 @@ namespace {
 using schema::Value;
 using std::chrono::seconds;
 
-constexpr seconds kDownStabilization{300};  // where the behaviour does not say
+constexpr seconds kDownStabilization{300};  // where the behaviour sets none
 constexpr std::int64_t kUpLimitMin = 4;     // without a behaviour: at least so many, or twice what there is
 constexpr std::int64_t kNone = std::numeric_limits<std::int32_t>::max();
 

@@ -17,7 +17,7 @@ struct ScaleBounds {
   std::int64_t current, desired, min, max;
 };
 
-/// A verdict as the conditions AbleToScale and ScalingLimited say it.
+/// A verdict in the form of the conditions AbleToScale and ScalingLimited.
 struct Normalized {
   std::int64_t replicas = 0;
   std::string_view able_reason, able_message;

@@ -1,4 +1,4 @@
-// Certificate requests go an hour after they were answered, and a day after nobody has.
+// Deletes certificate requests an hour after they were answered, and unanswered ones after a day.
 // Unlike upstream's, which looks every hour, each is waited for by itself; a certificate that has run out goes with the
 // hour after its approval.
 // Source: pkg/controller/certificates/cleaner of Kubernetes.

@@ -15,7 +15,7 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-// Upstream's --cluster-signing-duration: nobody can take a signed certificate back, so it is a month here, not a year.
+// Upstream's --cluster-signing-duration. A signed certificate cannot be revoked, so it is a month here, not a year.
 constexpr seconds kLongestCertificate = hours(24 * 30), kShortestCertificate = minutes(10);
 constexpr minutes kBackdated{5};  // for clocks that are behind
 constexpr hours kShort{8};        // what lives shorter is not cut by that
@@ -45,7 +45,7 @@ class CertificateSigningController final : public Controller {
         has_condition(request.root(), "Failed") || !request["status"]["certificate"].text().empty())
       return {};
     const auto rule = rule_of_signer(request["spec"]["signerName"].text());
-    if (!rule) return {};  // somebody else's
+    if (!rule) return {};  // of another signer
     const auto asked = asked_by(request.root());
     if (!asked) return fail(asked.error());
     if (const auto wrong = rule(*asked, usages_of(request.root())); !wrong.empty()) {

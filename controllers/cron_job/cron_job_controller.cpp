@@ -6,11 +6,11 @@
 
 #include "controllers/cron_job/due_times.h"
 #include "controllers/job/job_facts.h"
-#include "controllers/pods/object_ref.h"
 #include "controllers/pods/pod_control.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 #include "controllers/runtime/kinds.h"
+#include "controllers/runtime/object_ref.h"
 
 namespace sublet::controllers {
 namespace {
@@ -245,7 +245,7 @@ class CronJobPass {
     if (!created && created.error().is(Reason::already_exists)) {
       const auto stored = jobs_.get(ref_.namespace_name, name);
       if (!stored || !is_controlled_by(*stored, ref_.uid) || is_active(stored->index.uid.str())) return {};
-      created = document_of(*stored);  // made by a pass that could not say so
+      created = document_of(*stored);  // created by a pass that could not record it
     } else if (!created) {
       if (is_namespace_ending(created.error())) return {};
       events_.warning(ref_, "FailedCreate", "Error creating job: " + created.error().message);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "controllers/deployment/rollout_math.h"
+#include "controllers/pods/scaled_value.h"
 
 namespace sublet::controllers {
 namespace {
@@ -167,7 +167,7 @@ DaemonPlan plan_nodes(const DaemonNodes& nodes, const DaemonWish& wish) {
       plan_node(name, node, wish, plan);
       continue;
     }
-    // Nobody will ever run or remove what waits for a node that is gone.
+    // A pod that waits for a node that is gone never runs and never ends.
     for (const auto& pod : node.pods)
       if (pod.node().empty()) plan.pods_to_remove.emplace_back(pod.name());
   }

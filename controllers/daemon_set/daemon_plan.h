@@ -39,11 +39,11 @@ struct EndedPod {
 };
 struct DaemonPlan {
   std::vector<std::string> nodes_to_fill, pods_to_remove;
-  std::vector<EndedPod> ended;  // whoever has the plan says when they go
+  std::vector<EndedPod> ended;  // the caller decides when they go
   bool empty() const { return nodes_to_fill.empty() && pods_to_remove.empty(); }
 };
 
-/// The node that a pod is meant for, be it there yet or not; "" when it does not say.
+/// Returns the node that a pod is meant for, whether or not it exists; "" when the pod names none.
 std::string target_node(const Pod& pod);
 bool is_updated(const Pod& pod, const DaemonWish& wish);
 
@@ -63,7 +63,7 @@ struct DaemonCounts {
 };
 DaemonCounts count_daemons(const DaemonNodes& nodes, const DaemonWish& wish);
 
-/// The template's copy for new pods of this set: tolerations, and labels that tell its revision.
+/// Returns the template's copy for new pods of this set: with tolerations and the labels of its revision.
 schema::Document daemon_template(const schema::Value& set, const DaemonWish& wish);
 /// Binds a pod that is to be made to its node, by node affinity.
 void aim_at_node(schema::Value pod_spec, std::string_view node);

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "controllers/daemon_set/daemon_plan.h"
-#include "controllers/deployment/revisions.h"
 #include "controllers/pods/history.h"
 #include "controllers/pods/owner_wake.h"
 #include "controllers/pods/pod_control.h"
 #include "controllers/pods/status.h"
+#include "controllers/pods/template_hash.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 #include "controllers/runtime/kinds.h"
@@ -85,7 +85,7 @@ class DaemonSetController final : public Controller {
   Outcome reconcile(const std::string& key) override {
     const auto [namespace_name, name] = parts_of(key);
     const auto stored = sets_.get(namespace_name, name);
-    // While it goes its revisions go too: nothing can be said of its pods any more.
+    // While it is deleted its revisions go too: its pods cannot be compared any more.
     if (!stored || is_ending(*stored)) return {};
     auto set = document_of(*stored);
     auto selector = kube::LabelSelector::from_object(set["spec"]["selector"]);
@@ -110,7 +110,7 @@ class DaemonSetController final : public Controller {
     std::vector<Document> old;  // by their numbers
   };
 
-  /// Only what decides whether daemons fit: a node's heartbeat wakes nobody.
+  /// Only what decides whether daemons fit: a node's heartbeat wakes no controller.
   void node_changed(const Change& change) {
     const bool same = change.before && change.after && change.before->index.labels == change.after->index.labels &&
                       raw_of(*change.before, {"spec"}) == raw_of(*change.after, {"spec"});

@@ -38,7 +38,7 @@ class DeploymentController final : public Controller {
   }
 
  private:
-  /// A Deployment that is made anew waits for the last of the old pods.
+  /// A Deployment with strategy Recreate waits for the last of the old pods.
   void pod_gone(const store::Object& pod) {
     const auto controller = controller_of(pod);
     if (!controller || controller->kind != "ReplicaSet") return;

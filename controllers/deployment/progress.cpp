@@ -22,7 +22,7 @@ std::int64_t sum_of_field(const std::vector<SetPtr>& sets, std::string_view part
   return sum;
 }
 
-/// Unknown while a set that was looked at has not said.
+/// Unknown while a set that was looked at has no such status.
 std::optional<std::int64_t> terminating(const std::vector<SetPtr>& sets) {
   std::int64_t sum = 0;
   for (const auto& set : sets) {
@@ -59,7 +59,7 @@ bool is_late(const Value& deployment, const Value& condition, WallTime now) {
   return from && *from + deadline_of(deployment) < now;
 }
 
-/// With the same reason again it is newly said, since the time of the last progress is what the deadline counts from.
+/// A repeated reason gets a new time, since the deadline counts from the last progress.
 void put_progress(Value status, const Condition& condition, WallTime now) {
   const auto before = find_condition(status["conditions"], kProgressing);
   const auto since = before["status"].text() == "True" ? before["lastTransitionTime"].string() : std::string();

@@ -32,13 +32,13 @@ bool has_progress_deadline(const schema::Value& deployment);
 /// status keeps its transition time.
 bool put_deployment_condition(schema::Value status, const Condition& condition, WallTime now);
 
-/// What the sets say: counts, and whether enough pods are available. Keeps the other conditions.
+/// Writes the sets' counts and whether enough pods are available. Keeps the other conditions.
 schema::Document deployment_status(const schema::Value& deployment, const SetsOf& sets, WallTime now);
 /// The same with how the rollout goes on: progress, deadline, what keeps its sets from making pods.
 schema::Document rollout_status(const schema::Value& deployment, const SetsOf& sets, WallTime now);
 /// All pods are of the current template and available, no others are left.
 bool is_complete(const schema::Value& deployment, const schema::Value& status);
-/// When somebody has to look whether the rollout has missed its deadline; nullopt: never.
+/// Returns when to check whether the rollout has missed its deadline; nullopt: never.
 std::optional<std::chrono::milliseconds> next_progress_check(const schema::Value& deployment,
                                                              const schema::Value& status, WallTime now);
 

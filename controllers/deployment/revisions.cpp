@@ -4,8 +4,6 @@
 #include <charconv>
 #include <iterator>
 
-#include "controllers/pods/object_ref.h"
-
 namespace sublet::controllers {
 namespace {
 
@@ -18,15 +16,10 @@ constexpr std::string_view kNotCopied[] = {"kubectl.kubernetes.io/last-applied-c
                                            kDesiredReplicas,
                                            kMaxReplicas,
                                            kRollbackTo};
-constexpr std::string_view kSafe = "bcdfghjklmnpqrstvwxz2456789";
 constexpr std::size_t kHistoryMax = 2000;  // characters
 
 bool is_copied(std::string_view annotation) {
   return std::find(std::begin(kNotCopied), std::end(kNotCopied), annotation) == std::end(kNotCopied);
-}
-
-void fnv1a(std::uint32_t& hash, std::string_view bytes) {
-  for (const unsigned char byte : bytes) hash = (hash ^ byte) * 16777619u;
 }
 
 bool put_annotation(Value object, std::string_view name, std::string_view value) {
@@ -53,27 +46,6 @@ Document without_hash(const Value& pod_template) {
 }
 
 }  // namespace
-
-std::string safe_encoded(std::uint32_t hash) {
-  std::string text = std::to_string(hash);
-  for (auto& character : text) character = kSafe[static_cast<unsigned char>(character) % kSafe.size()];
-  return text;
-}
-
-std::string template_hash(const Value& pod_template, std::optional<std::int64_t> collisions) {
-  std::uint32_t hash = 2166136261u;
-  fnv1a(hash, pod_template.to_json());
-  if (collisions) {
-    char bytes[8] = {};
-    for (int i = 0; i < 4; ++i) bytes[i] = static_cast<char>((*collisions >> (8 * i)) & 0xff);
-    fnv1a(hash, std::string_view(bytes, sizeof(bytes)));
-  }
-  return safe_encoded(hash);
-}
-
-std::string set_name(std::string_view deployment, std::string_view hash) {
-  return std::string(deployment.substr(0, kObjectNameMax - 1 - hash.size())).append("-").append(hash);
-}
 
 bool same_template(const Value& a, const Value& b) { return without_hash(a).root().equals(without_hash(b).root()); }
 

@@ -1,11 +1,10 @@
-// Revisions: how a Deployment's ReplicaSets tell which template they stand for and when they were in use: names,
-// template hashes, and the annotations that `kubectl rollout history` and `undo` read.
+// Revisions: the annotations by which a Deployment's ReplicaSets record when their template was in use. `kubectl
+// rollout history` and `undo` read them.
 //
 // Functions of documents; pure.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,12 +19,6 @@ inline constexpr std::string_view kMaxReplicas = "deployment.kubernetes.io/max-r
 inline constexpr std::string_view kRollbackTo = "deprecated.deployment.rollback.to";
 inline constexpr std::string_view kTemplateHash = "pod-template-hash";
 
-/// FNV-1a of the template's JSON and the number of collisions, written as upstream writes it. Its own: upstream hashes
-/// a dump of Go's structures.
-std::string template_hash(const schema::Value& pod_template, std::optional<std::int64_t> collisions);
-/// Upstream's way of writing a hash so that it spells no words.
-std::string safe_encoded(std::uint32_t hash);
-std::string set_name(std::string_view deployment, std::string_view hash);
 /// Equal but for the hash among the labels.
 bool same_template(const schema::Value& a, const schema::Value& b);
 

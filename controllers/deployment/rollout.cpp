@@ -8,6 +8,7 @@
 #include "controllers/pods/claim.h"
 #include "controllers/pods/pod.h"
 #include "controllers/pods/pod_control.h"
+#include "controllers/pods/template_hash.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 
@@ -126,7 +127,7 @@ Outcome Rollout::run() {
     if (auto found = find_sets(false); !found) return found;
     return conclude(false);
   }
-  if (auto said = note_pause(); !said) return said;
+  if (auto noted = note_pause(); !noted) return noted;
   const bool rolls_back = noted(deployment(), kRollbackTo).has_value();
   if (!paused && rolls_back) return roll_back();
   if (auto found = find_sets(false); !found) return found;
@@ -160,8 +161,8 @@ Outcome Rollout::note_pause() {
   if (!has_progress_deadline(deployment())) return {};
   const auto condition = find_condition(deployment()["status"]["conditions"], kProgressing);
   if (condition["reason"].text() == kProgressDeadlineExceeded) return {};
-  const bool paused = deployment()["spec"]["paused"].boolean(), said = condition["reason"].text() == kPaused;
-  if (paused == said) return {};
+  const bool paused = deployment()["spec"]["paused"].boolean(), noted = condition["reason"].text() == kPaused;
+  if (paused == noted) return {};
   put_deployment_condition(status(),
                            paused ? Condition{kProgressing, "Unknown", kPaused, "Deployment is paused"}
                                   : Condition{kProgressing, "Unknown", kResumed, "Deployment is resumed"},
@@ -260,7 +261,7 @@ Outcome Rollout::failed_to_create(const std::string& name, const Status& why) {
   return fail(why);
 }
 
-/// Somebody has changed how many there should be: that is done before the rollout goes on.
+/// The number of replicas has changed: scaling comes before the rollout.
 bool Rollout::is_scaled() const {
   const auto wanted = rollout_size(deployment()).replicas;
   for (const auto& set : with_pods(sets_.all())) {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "controllers/deployment/progress.h"
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {

@@ -1,21 +1,16 @@
 #include "controllers/deployment/rollout_math.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+
+#include "controllers/pods/scaled_value.h"
 
 namespace sublet::controllers {
 namespace {
 
 using schema::Value;
-
-std::int64_t percent_of(std::string_view text) {
-  std::int64_t percent = 0;
-  std::from_chars(text.data(), text.data() + text.size(), percent);
-  return percent;
-}
 
 /// As Go's: away from zero at the half.
 int rounded(double value) { return static_cast<int>(value < 0 ? value - 0.5 : value + 0.5); }
@@ -47,12 +42,6 @@ std::vector<std::size_t> by_size(const std::vector<SetSize>& sets, bool newer_fi
 }
 
 }  // namespace
-
-int scaled_value(const Value& int_or_percent, int total, bool round_up) {
-  if (int_or_percent.is_number()) return static_cast<int>(int_or_percent.integer());
-  const auto hundredths = percent_of(int_or_percent.text()) * total;
-  return static_cast<int>(round_up ? (hundredths + 99) / 100 : hundredths / 100);
-}
 
 Fenceposts resolve_fenceposts(const Value& max_surge, const Value& max_unavailable, int desired) {
   Fenceposts posts{scaled_value(max_surge, desired, true), scaled_value(max_unavailable, desired, false)};

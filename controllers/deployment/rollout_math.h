@@ -12,9 +12,6 @@
 
 namespace sublet::controllers {
 
-/// A number, or a percentage of `total`.
-int scaled_value(const schema::Value& int_or_percent, int total, bool round_up);
-
 /// How many pods there may be beyond the wanted ones, and how many of those may be missing. Both come out as 0 only by
 /// rounding; then one may be missing, or nothing could ever move.
 struct Fenceposts {

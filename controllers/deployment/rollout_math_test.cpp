@@ -4,6 +4,7 @@
 
 #include "controllers/deployment/progress.h"
 #include "controllers/deployment/revisions.h"
+#include "controllers/pods/template_hash.h"
 #include "controllers/resources_testing.h"
 #include "tests/support/parse_json.h"
 

@@ -27,7 +27,7 @@ bool needs_scale(const schema::Value& spec);
 /// `scale`: how many pods the controllers want, where needs_scale.
 std::optional<BudgetStatus> judge_budget(const schema::Value& budget, const std::vector<Pod>& pods, std::int64_t scale,
                                          WallTime now);
-/// Writes it into the budget's status; false when that says so already.
+/// Writes it into the budget's status; returns false when nothing changes.
 bool put_status(schema::Value budget, const BudgetStatus& status, WallTime now);
 /// Nothing may be disturbed, because of an error.
 bool put_failure(schema::Value budget, const std::string& why, WallTime now);

@@ -1,4 +1,4 @@
-// EndpointSlices of Services without a selector, from the Endpoints that somebody made for them.
+// EndpointSlices of Services without a selector, from the Endpoints that users create for them.
 
 #include "controllers/endpoints/mirrored_slices.h"
 #include "controllers/endpoints/pod_endpoint.h"

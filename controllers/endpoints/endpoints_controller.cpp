@@ -1,4 +1,4 @@
-// Endpoints of Services with a selector: the older form of what EndpointSlices say, for those who still read it.
+// Endpoints of Services with a selector: the older form of EndpointSlices, for clients that still read it.
 
 #include "controllers/endpoints/pod_endpoint.h"
 #include "controllers/endpoints/slice_plan.h"
@@ -39,7 +39,7 @@ class EndpointsController final : public Controller {
         endpoints_(context.lister(kEndpoints)) {}
 
   void start() override {
-    // Those whose Service went while nobody looked; elections, too, once were held in Endpoints.
+    // Those whose Service was deleted while no controller ran. Leader elections used Endpoints once, too.
     for (const auto& left : endpoints_.list())
       if (raw_of(*left, {"metadata", "annotations", kLeader}).empty()) context_.enqueue(key_of(*left));
     context_.on_change(kServices, [this](const Change& change) { context_.enqueue(key_of(change.object())); });

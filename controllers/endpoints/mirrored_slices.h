@@ -1,4 +1,4 @@
-// The EndpointSlices that say what somebody else's Endpoints say: one for each family and set of ports. Pure functions.
+// The EndpointSlices that mirror users' Endpoints: one for each family and set of ports. Pure functions.
 // Source: pkg/controller/endpointslicemirroring of Kubernetes.
 #pragma once
 
@@ -16,7 +16,7 @@ struct MirrorPlan {
   int skipped = 0;  // addresses beyond the maximum
 };
 
-/// They are mirrored at all, whatever their Service says.
+/// Returns true when they are mirrored, whatever their Service is.
 bool may_be_mirrored(const schema::Value& endpoints);
 /// `slices`: those that mirror it now.
 MirrorPlan plan_mirror(const schema::Value& endpoints, const std::vector<schema::Document>& slices);

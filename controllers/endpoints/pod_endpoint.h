@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {
@@ -24,7 +24,7 @@ std::vector<std::string> addresses_of(const schema::Value& pod, std::string_view
 std::vector<std::string> families_of(const schema::Value& service);
 /// The pod goes by a name of its own within the Service.
 bool has_own_name(const schema::Value& pod, const schema::Value& service);
-/// Of type ClusterIP and its like, with a selector: its endpoints are ours to say.
+/// Returns true for a Service with a selector of type ClusterIP and its like: this controller writes its endpoints.
 bool has_our_endpoints(const schema::Value& service);
 bool is_headless(const schema::Value& service);
 

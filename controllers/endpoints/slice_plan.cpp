@@ -4,7 +4,7 @@
 #include <map>
 
 #include "controllers/endpoints/pod_endpoint.h"
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 
 namespace sublet::controllers {
 namespace {

@@ -1,6 +1,6 @@
 // SlicePlan: from the EndpointSlices that a Service has to those that it should have, with as few writes as upstream's
-// controller makes: what stands well stays where it is, slices that change are filled up first, and one that would go
-// is used again for one that would come. Pure functions. Source: k8s.io/endpointslice/reconciler.go.
+// controller makes: unchanged endpoints stay where they are, slices that change are filled up first, and one that would
+// go is used again for one that would come. Pure functions. Source: k8s.io/endpointslice/reconciler.go.
 #pragma once
 
 #include <functional>
@@ -31,9 +31,9 @@ using ZoneOf = std::function<std::string(std::string_view node)>;
 SlicePlan plan_slices(const schema::Value& service, const std::vector<schema::Document>& pods, const ZoneOf& zone_of,
                       const std::vector<schema::Document>& slices, std::size_t endpoints_max = kSliceEndpointsMax);
 
-/// What tells an endpoint from others: addresses, host name and pod.
+/// What distinguishes an endpoint: addresses, host name and pod.
 std::string endpoint_identity(const schema::Value& endpoint);
-/// Ports in an order of their own, as text: what tells groups of endpoints apart.
+/// Returns the ports as sorted text, which distinguishes groups of endpoints.
 std::string ports_identity(const schema::Value& ports);
 /// "name-", or without the dash where that would be too long.
 std::string slice_name_prefix(std::string_view name);

@@ -11,9 +11,9 @@
 #include <set>
 
 #include "controllers/garbage/verdict.h"
-#include "controllers/pods/object_ref.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/base/mutex.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
@@ -231,7 +231,7 @@ class GarbageCollector final : public Controller {
     return deletes_dependents(*owner) ? OwnerState::waits : OwnerState::solid;
   }
 
-  /// An owner that lives in another namespace is none; somebody meant otherwise, so it is said.
+  /// An owner in another namespace is no owner. The reference is a mistake, so an event reports it.
   void say_invalid_namespace(const ResourceFacts& owner_kind, const ResourceFacts& facts, const store::Object& object,
                              const OwnerRef& reference) {
     const auto prefix = store_key(owner_kind, "", "");
@@ -301,7 +301,8 @@ class GarbageCollector final : public Controller {
     if (auto settled = settle(all_.owned_by(owner.index.uid.str())); !settled) return settled;
     for (const auto& dependent : all_.owned_by(owner.index.uid.str()))
       for (const auto& reference : owners_of(*dependent))
-        if (reference.uid == owner.index.uid && reference.block_owner_deletion) return {};  // told when it goes
+        if (reference.uid == owner.index.uid && reference.block_owner_deletion)
+          return {};  // its deletion brings the key back
     return finish(*context_.options().kinds(), owner, kForegroundFinalizer);
   }
 

@@ -1,4 +1,4 @@
-// Jobs: pods are made until enough of them have succeeded or too many failed. What a pass over one Job does stands in
+// Jobs: creates pods until enough of them have succeeded or too many failed. What a pass over one Job does is in
 // job_pass.h; here is when it is due. Keys: "namespace/name" of a Job, and "pod/namespace/name" of a pod that still has
 // the finalizer of a Job which will not take it off any more.
 

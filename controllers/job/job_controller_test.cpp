@@ -65,6 +65,21 @@ class JobControllerTest : public ControlledServer {
   }
 };
 
+TEST_F(JobControllerTest, LabelsThatWereSentStayAsSent) {
+  const auto make = [&](const std::string& name, const std::string& labels) {
+    create(kJobs, "default",
+           R"({"metadata":{"name":")" + name + "\"" + labels +
+               R"(},"spec":{"suspend":true,"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Never",
+               "containers":[{"name":"c","image":"i"}]}}}})");
+  };
+  make("sent", R"(,"labels":{"a":"b"})");
+  make("unsent", "");
+  EXPECT_EQ(get(kJobs, "sent")["metadata"]["labels"].to_json(), R"({"a":"b"})");
+  const auto unsent = get(kJobs, "unsent");
+  EXPECT_EQ(unsent["metadata"]["labels"]["job-name"].text(), "unsent") << "they are the template's";
+  EXPECT_EQ(unsent["metadata"]["labels"]["a"].text(), "b");
+}
+
 TEST_F(JobControllerTest, AJobRunsItsPodAndIsComplete) {
   make_job("{}");
   const auto pods = running();

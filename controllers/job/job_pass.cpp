@@ -178,7 +178,7 @@ void JobPass::start_clock() {
 
 // --- how it ends ---
 
-// What an earlier pass found stands; then failures count before successes.
+// The result of an earlier pass is final; otherwise failures count before successes.
 void JobPass::judge() {
   if (const auto met = true_condition(job_.root(), kMet)) {
     verdict_ = {kMet, met["reason"].string(), met["message"].string()};
@@ -226,7 +226,7 @@ void JobPass::judge_indexes() {
 
 // --- pods are made and removed ---
 
-// The Job cannot be over before all pods that run have been told to end.
+// The Job cannot be over before all running pods are being deleted.
 Outcome JobPass::end_active_pods() {
   auto removed = remove_pods(active_, false);
   if (active_count_ != 0) verdict_.reset();
@@ -466,7 +466,7 @@ void JobPass::put_indexes(const IndexRanges& fresh) {
   status().put("failedIndexes", failed);
 }
 
-/// What the Job will end with is said before its pods are let go, and what it ends with after.
+/// Writes the coming end of the Job before its pods lose their finalizers, and the end itself after.
 void JobPass::put_interim_condition() {
   if (!verdict_) return;
   if (verdict_->type == kFailureTarget) {

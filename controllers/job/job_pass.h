@@ -1,4 +1,4 @@
-// JobPass: one look at one Job: its pods are counted, made or removed, and its status says how far it is.
+// JobPass: one reconcile of one Job: counts, creates and deletes its pods and writes its status.
 //
 // A pod that has ended is counted in two steps, so that none is counted twice or lost: its uid is written into the
 // Job's status, then its finalizer goes, then the counters take the uid's place. Lifecycle: made and run once. Threads:
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "controllers/job/job_facts.h"
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/base/mutex.h"
 #include "sublet/controllers/controller.h"
 
@@ -104,7 +104,7 @@ class JobPass {
   bool changed_ = false;  // the status is to be written
 };
 
-/// Takes the finalizer off pods; which of them had it taken, or are gone, is told by their uids.
+/// Takes the finalizer off pods. Returns the uids of those that have none now or are gone.
 Outcome release_job_pods(const kube::Client& client, const std::vector<Pod>& pods, std::set<std::string>* released);
 
 }  // namespace sublet::controllers

@@ -1,10 +1,10 @@
-// Jobs that are over and say for how long they are to stay (ttlSecondsAfterFinished) are deleted then, with what they
+// Deletes finished Jobs after their ttlSecondsAfterFinished, with what they
 // own.
 
 #include "controllers/job/job_facts.h"
-#include "controllers/pods/object_ref.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/kinds.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {

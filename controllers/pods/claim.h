@@ -2,7 +2,7 @@
 // selector selects. An orphan that the selector selects is adopted, what it controls without selecting is released.
 //
 // The labels decide who would like to have an object, the controller reference who has it. Before the first adoption
-// the owner is looked up anew: one that is going, or has been replaced by another of its name, adopts nothing.
+// the owner is looked up again: one that is terminating, or replaced by another of its name, adopts nothing.
 // Threads: one worker per owner at a time, as a Line sees to it.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/base/status.h"
 #include "sublet/controllers/lister.h"
 #include "sublet/kube/selectors.h"
@@ -21,7 +21,7 @@ namespace sublet::controllers {
 struct Claimant {
   ObjectRef owner;
   bool ending = false;   // the owner has a deletionTimestamp
-  const Lister& owners;  // where it is looked up anew
+  const Lister& owners;  // looks it up again
   kube::LabelSelector selector;
   std::string finalizer = "";  // given to what is adopted, taken from what is released (Jobs)
   /// Beyond the selector; null: nothing.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "controllers/deployment/revisions.h"
+#include "controllers/pods/template_hash.h"
 #include "controllers/runtime/calls.h"
 
 namespace sublet::controllers {

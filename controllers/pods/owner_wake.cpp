@@ -3,7 +3,7 @@
 namespace sublet::controllers {
 namespace {
 
-/// True when somebody controls the object, be it another kind.
+/// Returns true when the object has a controller, of any kind.
 bool wake_controller(const Context& context, const KindFacts& kind, const store::Object& object) {
   const auto controller = controller_of(object);
   if (controller && controller->kind == kind.kind && controller->api_version == kind.api_version)
@@ -11,7 +11,7 @@ bool wake_controller(const Context& context, const KindFacts& kind, const store:
   return controller.has_value();
 }
 
-/// Mostly so: then the owner is told once.
+/// The usual case: the owner is enqueued once.
 bool same_owners(const Change& change) {
   const auto owners = [](const store::Object& object) { return raw_of(object, {"metadata", "ownerReferences"}); };
   return change.before && change.after && change.before->index.owner_uids == change.after->index.owner_uids &&

@@ -1,10 +1,10 @@
 // OwnerWake: puts the owner of a changed pod in line: the one that controls it, the one that did before, and when
-// nobody does, those whose selectors would like to have it.
+// there is none, those whose selectors select the pod.
 //
 // For handlers of changes: runs on the store's commit thread and is quick.
 #pragma once
 
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/lister.h"
 
 namespace sublet::controllers {

@@ -35,7 +35,7 @@ class Pod {
   /// Without its resourceVersion: stored().revision is that.
   schema::Value metadata() const { return parsed_->metadata.root(); }
   schema::Value status() const { return parsed_->status.root(); }
-  /// Parsed anew at each call.
+  /// Parses the object at each call.
   schema::Document spec() const;
   std::string_view label(std::string_view name) const;  // "" when it has none
   std::string_view annotation(std::string_view name) const { return metadata()["annotations"][name].text(); }

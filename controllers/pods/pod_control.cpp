@@ -30,12 +30,7 @@ Document pod_from_template(const Value& pod_template, const ObjectRef& owner) {
   return pod;
 }
 
-bool is_namespace_ending(const Status& status) {
-  return std::any_of(status.causes.begin(), status.causes.end(),
-                     [](const Cause& cause) { return cause.reason == "NamespaceTerminating"; });
-}
-
-void PodControl::say_created(const ObjectRef& owner, const Result<Document>& result) const {
+void PodControl::record_created(const ObjectRef& owner, const Result<Document>& result) const {
   if (result)
     context_.events().normal(owner, "SuccessfulCreate", "Created pod: " + (*result)["metadata"]["name"].string());
   else if (!is_namespace_ending(result.error()))
@@ -50,7 +45,7 @@ Created PodControl::create(const ObjectRef& owner, int count, const Make& make) 
     for (int i = 0; i < batch; ++i)
       requests.push_back(context_.client().create_request(kPods, owner.namespace_name, make(made + i).root()));
     for (const auto& result : call_all(context_.client(), std::move(requests))) {
-      say_created(owner, result);
+      record_created(owner, result);
       if (result) ++created.count;
       if (!result && is_namespace_ending(result.error())) return created;
       if (!result && !created.error) created.error = result.error();
@@ -63,7 +58,7 @@ Created PodControl::create(const ObjectRef& owner, int count, const Make& make) 
 
 Result<Document> PodControl::create(const ObjectRef& owner, const Value& pod) const {
   auto result = context_.client().create(kPods, owner.namespace_name, pod);
-  say_created(owner, result);
+  record_created(owner, result);
   return result;
 }
 

@@ -1,7 +1,7 @@
-// PodControl: makes and removes the pods of an owner, and says so in events about it.
+// PodControl: creates and deletes the pods of an owner and records events about it.
 //
-// Pods are made by slow start: one, then two, four ... at once for as long as all succeed, so that what refuses one
-// (a quota) is not asked five hundred times. Threads: any; blocks until the API has answered.
+// Pods are created by slow start: one, then two, four and so on at once while all succeed. So a quota that refuses one
+// pod does not get five hundred requests. Threads: any; blocks until the API has answered.
 #pragma once
 
 #include <functional>
@@ -9,19 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 
 namespace sublet::controllers {
 
-/// The pod that a template describes, with the owner as its controller and a name to be generated after it.
+/// Returns the template's pod with the owner as its controller and a generateName from the owner's name.
 schema::Document pod_from_template(const schema::Value& pod_template, const ObjectRef& owner);
 
-/// Whether the API refused because the namespace is going: nothing more will be made there.
-bool is_namespace_ending(const Status& status);
-
 struct Created {
-  int count = 0;                // how many were made
+  int count = 0;
   std::optional<Status> error;  // the first
 };
 
@@ -30,15 +27,15 @@ class PodControl {
   explicit PodControl(const Context& context) : context_(context) {}
 
   using Make = std::function<schema::Document(int index)>;
-  /// Up to `count` pods, by slow start. Where the namespace is going nothing is made and nothing is wrong.
+  /// Creates up to `count` pods by slow start. In a terminating namespace it creates none, without an error.
   Created create(const ObjectRef& owner, int count, const Make& make) const;
-  /// One pod; the answer as it came, with the event said.
+  /// Creates one pod, records the event and returns the answer.
   Result<schema::Document> create(const ObjectRef& owner, const schema::Value& pod) const;
-  /// All at once; pods that are gone already are as good. The first error.
+  /// Deletes all at once. Pods that are missing count as deleted. Returns the first error.
   Outcome remove(const ObjectRef& owner, const std::vector<std::string>& names) const;
 
  private:
-  void say_created(const ObjectRef& owner, const Result<schema::Document>& result) const;
+  void record_created(const ObjectRef& owner, const Result<schema::Document>& result) const;
 
   const Context& context_;
 };

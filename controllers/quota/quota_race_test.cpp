@@ -9,10 +9,11 @@
 
 #include "base/eventually_testing.h"
 #include "controllers/resources_testing.h"
+#include "controllers/role_checked_testing.h"
 #include "sublet/apiserver/server.h"
 #include "sublet/controllers/controllers.h"
 #include "sublet/controllers/executor.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 #include "tests/support/parse_json.h"
 
 namespace sublet::controllers {
@@ -37,7 +38,9 @@ class QuotaRace : public testing::Test {
  protected:
   QuotaRace() {
     EXPECT_TRUE(server_.start());
-    controllers_ = std::make_unique<Controllers>(*store_, client_, *executor_, ControllersOptions());
+    ControllersOptions options;
+    options.client_as = clients_with_roles(server_.handler(), &loop_.loop());
+    controllers_ = std::make_unique<Controllers>(*store_, client_, *executor_, std::move(options));
     controllers_->start();
   }
   ~QuotaRace() override {

@@ -1,10 +1,10 @@
-// ResourceQuotas: their status says what is used of what they limit. Admission charges what it lets in (in the Txn of
-// the write, apiserver/admission/resource_quota.cpp); this counts anew when something goes or ends, or a quota changes.
+// ResourceQuotas: writes into their status how much is used. Admission charges what it admits (in the Txn of
+// the write, apiserver/admission/resource_quota.cpp); this recounts after a deletion, an end or a change of a quota.
 
 #include <atomic>
 
-#include "controllers/pods/object_ref.h"
 #include "controllers/runtime/calls.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
 #include "sublet/quota/measure.h"
@@ -20,7 +20,7 @@ using schema::Value;
 const kube::Resource kQuotas{"", "v1", "resourcequotas"};
 // What happens to many objects of a namespace at once is counted together.
 constexpr std::chrono::milliseconds kQuotaBatchPeriod{50};
-// And what happens in all namespaces: their objects are counted anew each time.
+// And changes in all namespaces: each recounts their objects.
 constexpr std::chrono::milliseconds kAllQuotasBatchPeriod{500};
 constexpr std::string_view kPlatformNamespace = "kube-system";
 
@@ -72,8 +72,8 @@ class ResourceQuotaController final : public Controller {
     for (Value limit : quota["spec"]["hard"])
       if (const auto found = used.find(limit.key()); found != used.end())
         list.put(limit.key(), schema::quantity_from_nanos(found->second.nanos, limit.text()));
-    const auto said = quota["status"];
-    if (said["hard"].equals(wanted["hard"]) && said["used"].equals(wanted["used"])) return {};
+    const auto before = quota["status"];
+    if (before["hard"].equals(wanted["hard"]) && before["used"].equals(wanted["used"])) return {};
     quota.root().put("status", wanted.root());
     return settled(context_.client().update(kQuotas, namespace_name, name, quota.root(), "status"));
   }

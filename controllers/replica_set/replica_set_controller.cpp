@@ -1,5 +1,5 @@
-// ReplicaSets and ReplicationControllers: as many pods as they ask for. Both are told apart by a row of facts; the
-// second has a plain map as selector and says nothing of terminating pods.
+// ReplicaSets and ReplicationControllers: as many pods as they ask for. A row of facts distinguishes the two; the
+// second has a plain map as selector and no count of terminating pods.
 
 #include <algorithm>
 
@@ -33,7 +33,7 @@ struct Seen {
   std::vector<Pod> active, terminating;
 };
 
-/// What is said of the pods that were seen; `error`: what kept it from having as many as it should.
+/// The status from the pods that were seen; `error`: why there are not as many pods as wanted.
 void count_pods_of(const SetFacts& facts, Value set, const Seen& seen, const std::optional<Status>& error,
                    WallTime now) {
   const auto spec = set["spec"];

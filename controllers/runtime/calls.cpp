@@ -64,4 +64,9 @@ std::vector<Result<schema::Document>> call_all(const kube::Client& client, std::
   return call_all(std::move(calls));
 }
 
+bool is_namespace_ending(const Status& status) {
+  return std::any_of(status.causes.begin(), status.causes.end(),
+                     [](const Cause& cause) { return cause.reason == "NamespaceTerminating"; });
+}
+
 }  // namespace sublet::controllers

@@ -43,7 +43,7 @@ std::unique_ptr<store::Subscription> Context::enqueue_on_removal(const kube::Res
   auto prefix = key_prefix(resource).append(namespace_name).append("/");
   auto watch = feeds_.store().watch(prefix, revision, std::move(watcher));
   if (watch) return std::move(*watch);
-  enqueue(key);  // too long ago to be told: look again
+  enqueue(key);  // too old for a watch: reconcile again
   return nullptr;
 }
 

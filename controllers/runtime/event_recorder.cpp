@@ -27,7 +27,7 @@ constexpr std::size_t kBatch = 64, kWaitingMax = 4096;  // beyond this what is n
 
 std::string_view name_of_type(EventType type) { return type == EventType::normal ? "Normal" : "Warning"; }
 
-/// One number for all that makes two events alike; parts are told apart by their lengths.
+/// Returns one hash of everything that makes two events alike. The lengths separate the parts.
 std::size_t hash_of_parts(std::initializer_list<std::string_view> parts) {
   std::string text;
   for (auto part : parts) text.append(std::to_string(part.size())).append(":").append(part);
@@ -142,7 +142,7 @@ EventCorrelator::Record EventCorrelator::correlate(const EventText& text) {
   return record;
 }
 
-void Events::say(const kube::Client& client, const EventText& text) {
+void Events::record(const kube::Client& client, const EventText& text) {
   {
     MutexLock lock(mutex_);
     if (stopped_ || writes_.size() >= kWaitingMax) return;
@@ -155,7 +155,7 @@ void Events::say(const kube::Client& client, const EventText& text) {
   schedule();
 }
 
-// Without a worker the events wait for the next one that is said.
+// Without a worker the events wait until the next one is recorded.
 void Events::schedule() {
   auto task = [weak = weak_from_this()] {
     if (auto self = weak.lock()) self->flush();
@@ -230,5 +230,18 @@ bool Events::idle() const {
   MutexLock lock(mutex_);
   return writes_.empty() && !writing_;
 }
+
+namespace {
+
+thread_local std::uint64_t warnings_recorded = 0;
+
+}  // namespace
+
+void EventRecorder::warning(const ObjectRef& about, std::string reason, std::string message) const {
+  ++warnings_recorded;
+  events_.record(client_, {component_, about, EventType::warning, std::move(reason), std::move(message)});
+}
+
+std::uint64_t EventRecorder::warnings_of_this_thread() { return warnings_recorded; }
 
 }  // namespace sublet::controllers

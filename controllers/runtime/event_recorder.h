@@ -1,10 +1,9 @@
-// Events: what controllers say about objects (kubectl describe shows it), told the API as upstream's recorder does:
-// the same again is counted, many that only differ in their text become one, and an object of which too much is said is
-// not spoken of for a while.
+// Events: records events about objects (kubectl describe shows them) as upstream's recorder does. Repeated events are
+// counted, many that differ only in their text become one, and an object with too many events gets none for a while.
 //
-// Saying something never blocks: it is correlated at once and written by a task of the executor, many at a time, in
-// order per event. Without anything to say there is no task. What cannot be written is dropped; events are news, not
-// state. Lifecycle: stop() waits for what is being written and drops the rest. Threads: any.
+// Recording never blocks: an event is correlated at once and written by a task of the executor, many at a time, in
+// order per event. Without events there is no task. Events that cannot be written are dropped; they are no state.
+// Lifecycle: stop() waits for what is being written and drops the rest. Threads: any.
 #pragma once
 
 #include <deque>
@@ -15,7 +14,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/base/clock.h"
 #include "sublet/base/mutex.h"
 #include "sublet/controllers/executor.h"
@@ -25,20 +24,20 @@ namespace sublet::controllers {
 enum class EventType : std::uint8_t { normal, warning };
 
 struct EventText {
-  std::string_view component;  // who says it: "deployment-controller"
+  std::string_view component;  // the event's source: "deployment-controller"
   ObjectRef about;
   EventType type = EventType::normal;
   std::string reason, message;
 };
 
-/// What is remembered of what was said, and what follows for the next. Not thread-safe: Events locks. Pure but for the
+/// Remembers recent events and decides how the next one is written. Not thread-safe: Events locks. Pure but for the
 /// clock.
 class EventCorrelator {
  public:
   explicit EventCorrelator(Clock& clock) : clock_(clock) {}
 
   struct Record {
-    bool skip = false;  // too much was said of this object
+    bool skip = false;  // the object has too many events
     std::string name;   // the Event's
     std::string message;
     WallTime first{}, last{};
@@ -71,7 +70,7 @@ class EventCorrelator {
 class Events : public std::enable_shared_from_this<Events> {
  public:
   Events(Executor& executor, Clock& clock) : executor_(executor), correlator_(clock) {}
-  void say(const kube::Client& client, const EventText& text);
+  void record(const kube::Client& client, const EventText& text);
   void stop();
   bool idle() const;
 
@@ -96,17 +95,18 @@ class Events : public std::enable_shared_from_this<Events> {
                   stopped_ SUBLET_GUARDED_BY(mutex_) = false;
 };
 
-/// One controller's voice.
+/// Records the events of one controller.
 class EventRecorder {
  public:
   EventRecorder(Events& events, const kube::Client& client, std::string component)
       : events_(events), client_(client), component_(std::move(component)) {}
   void normal(const ObjectRef& about, std::string reason, std::string message) const {
-    events_.say(client_, {component_, about, EventType::normal, std::move(reason), std::move(message)});
+    events_.record(client_, {component_, about, EventType::normal, std::move(reason), std::move(message)});
   }
-  void warning(const ObjectRef& about, std::string reason, std::string message) const {
-    events_.say(client_, {component_, about, EventType::warning, std::move(reason), std::move(message)});
-  }
+  void warning(const ObjectRef& about, std::string reason, std::string message) const;
+  /// Returns how many warnings the calling thread has recorded. A reconcile runs on one thread: a higher number after
+  /// it means that it has warned.
+  static std::uint64_t warnings_of_this_thread();
 
  private:
   Events& events_;

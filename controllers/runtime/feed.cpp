@@ -5,18 +5,18 @@
 
 namespace sublet::controllers {
 
-class Feed::Ear final : public store::Watcher {
+class Feed::StoreWatcher final : public store::Watcher {
  public:
-  explicit Ear(Feed& feed) : feed_(feed) {}
+  explicit StoreWatcher(Feed& feed) : feed_(feed) {}
   void on_events(const std::vector<store::EventPtr>& events) override {
-    feed_.told_.wait();
+    feed_.presented_.wait();
     for (const auto& event : events) {
       const bool gone = event->type == store::Event::Type::deleted;
-      feed_.tell(gone && !event->previous ? event->object : event->previous, gone ? nullptr : event->object);
+      feed_.handle(gone && !event->previous ? event->object : event->previous, gone ? nullptr : event->object);
     }
   }
   void on_progress(store::Revision revision) override {
-    feed_.told_.wait();  // a batch of other kinds has no events here, but moves revision()
+    feed_.presented_.wait();  // a batch of other kinds has no events here, but moves revision()
     feed_.advance(revision);
   }
 
@@ -30,21 +30,21 @@ void Feed::add_index(By by) {
   indexes_.emplace_back(by);
 }
 
-// What happens meanwhile waits on the commit thread for as long as it takes to go through what is there: once, at the
-// start of the process. A latch, not a mutex: the commit thread waits for it with the watch's lock held, which this
-// thread takes to begin the watch.
+// Changes wait on the commit thread until the snapshot's objects were presented: once, at the start of the process. A
+// latch, not a mutex: the commit thread waits for it with the watch's lock held, which this thread takes to begin the
+// watch.
 store::Snapshot Feed::follow(store::Store& store) {
-  auto [snapshot, subscription] = store.snapshot_and_watch(prefix_, std::make_shared<Ear>(*this));
+  auto [snapshot, subscription] = store.snapshot_and_watch(prefix_, std::make_shared<StoreWatcher>(*this));
   subscription_ = std::move(subscription);
   return std::move(snapshot);
 }
 
-void Feed::told(store::Revision revision) {
+void Feed::end_of_snapshot(store::Revision revision) {
   advance(revision);
-  told_.count_down();
+  presented_.count_down();
 }
 
-void Feed::tell(const store::ObjectPtr& before, const store::ObjectPtr& after) {
+void Feed::handle(const store::ObjectPtr& before, const store::ObjectPtr& after) {
   {
     const MutexLock lock(mutex_);
     for (auto& index : indexes_) index.change(before, after);
@@ -80,7 +80,7 @@ namespace {
 
 using ByPrefix = std::map<std::string_view, Feed*>;
 
-// Most of the time goes into fetching each object from memory, so it is done once for all who want it.
+// Most of the time goes into fetching each object from memory, so one pass serves all feeds.
 void present_all(const store::Snapshot& snapshot, Feed& all, const ByPrefix& feeds) {
   std::string_view kind;
   Feed* of_kind = nullptr;
@@ -113,14 +113,14 @@ void Feeds::start() {
     store::Snapshot snapshot;
     ByPrefix feeds = {};
   };
-  std::map<store::Revision, Together> moments;  // one, unless somebody writes meanwhile
+  std::map<store::Revision, Together> moments;  // one, unless a write comes in between
   for (auto& [prefix, feed] : feeds_) {
     store::Snapshot snapshot = feed.follow(store_);
     moments.try_emplace(snapshot.revision(), Together{snapshot}).first->second.feeds.emplace(prefix, &feed);
   }
   for (const auto& [revision, together] : moments) {
     present(together.snapshot, together.feeds);
-    for (const auto& [prefix, feed] : together.feeds) feed->told(revision);
+    for (const auto& [prefix, feed] : together.feeds) feed->end_of_snapshot(revision);
   }
 }
 

@@ -1,9 +1,9 @@
-// Feed: the one watch of a kind, from which its indexes and all controllers that it concerns are told.
+// Feed: the one watch of a kind. It updates the kind's indexes and calls the change handlers of all controllers.
 //
-// Lifecycle: indexes and handlers are added, then follow(), once; of what was there then, whoever called it tells the
-// feed each object and its end (Feeds::start() does, for all of them in one pass). stop() (or the destructor) ends
-// that: afterwards no handler runs. Threads: add and start from one thread; handlers run on that thread for what is
-// there, then on the store's commit thread, in order, never two at once. find() and revision() from any thread.
+// Lifecycle: add indexes and handlers, then follow() once, then present() for each object of the snapshot and
+// end_of_snapshot(). Feeds::start() does this for all feeds in one pass. stop() (or the destructor) ends the watch;
+// afterwards no handler runs. Threads: one thread until end_of_snapshot(), which runs the handlers for existing
+// objects; then the store's commit thread, in order, never two at once. find() and revision() from any thread.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,8 @@
 
 #include "controllers/runtime/object_index.h"
 #include "sublet/base/mutex.h"
-#include "sublet/controllers/controller.h"
+#include "sublet/controllers/change.h"
+#include "sublet/kube/client.h"
 #include "sublet/store/store.h"
 
 namespace sublet::controllers {
@@ -30,29 +31,29 @@ class Feed {
 
   void add_index(By by);
   void add_handler(ChangeHandler handler) { handlers_.push_back(std::move(handler)); }
-  /// From now on what happens is told, behind what is in this snapshot: present() of each object, then told().
+  /// Begins the watch after the returned snapshot. Changes wait until end_of_snapshot().
   store::Snapshot follow(store::Store& store);
-  void present(const store::ObjectPtr& object) { tell(nullptr, object); }
-  void told(store::Revision revision);
+  void present(const store::ObjectPtr& object) { handle(nullptr, object); }
+  void end_of_snapshot(store::Revision revision);
   void stop() { subscription_.reset(); }
 
-  /// Indexes and handlers have seen everything up to here.
+  /// Returns the revision up to which indexes and handlers have seen everything.
   store::Revision revision() const { return revision_.load(); }
-  /// Empty also when there is no such index.
+  /// Returns no objects when there is no such index.
   std::vector<store::ObjectPtr> find(By by, std::string_view key) const;
   bool has_index(By by) const;
 
  private:
-  class Ear;
-  void tell(const store::ObjectPtr& before, const store::ObjectPtr& after);
+  class StoreWatcher;
+  void handle(const store::ObjectPtr& before, const store::ObjectPtr& after);
   void advance(store::Revision revision);
 
   const std::string prefix_;
   const std::function<void()> on_progress_;
   std::vector<ChangeHandler> handlers_;  // fixed once started
-  std::latch told_{1};                   // what is there; what happens comes after it
+  std::latch presented_{1};              // the snapshot's objects; changes come after them
   mutable Mutex mutex_;
-  std::vector<ObjectIndex> indexes_ SUBLET_GUARDED_BY(mutex_);  // which ones is fixed once started guarded by mutex_
+  std::vector<ObjectIndex> indexes_ SUBLET_GUARDED_BY(mutex_);  // the set is fixed once started
   std::atomic<store::Revision> revision_{0};
   std::unique_ptr<store::Subscription> subscription_;
 };
@@ -62,12 +63,12 @@ class Feeds {
  public:
   Feeds(store::Store& store, std::function<void()> on_progress) : store_(store), on_progress_(std::move(on_progress)) {}
   Feed& get(const kube::Resource& resource);
-  /// One of all kinds, whatever they are.
+  /// Returns the feed of all kinds.
   Feed& of_all() { return with_prefix(""); }
   void start();
   void stop();
   store::Store& store() const { return store_; }
-  /// All feeds have seen everything up to here.
+  /// Returns the revision up to which all feeds have seen everything.
   store::Revision revision() const;
 
  private:

@@ -3,7 +3,7 @@
 // Constants. Private to controllers/.
 #pragma once
 
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/kube/client.h"
 
 namespace sublet::controllers {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "controllers/manual_executor_testing.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 
 namespace sublet::controllers {
 namespace {

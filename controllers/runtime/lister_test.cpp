@@ -10,7 +10,7 @@
 
 #include "controllers/resources_testing.h"
 #include "controllers/runtime/feed.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 
 namespace sublet::controllers {
 namespace {
@@ -104,7 +104,7 @@ TEST_F(ListerTest, AFeedsRevisionWaitsUntilItHasToldWhatIsThere) {
     feed.present(object);
     return true;
   });
-  feed.told(there.revision());
+  feed.end_of_snapshot(there.revision());
   writer.join();
   feed.stop();
   EXPECT_EQ(feed.revision(), store_->snapshot().revision());

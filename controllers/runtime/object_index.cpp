@@ -1,6 +1,6 @@
 #include "controllers/runtime/object_index.h"
 
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/kube/selectors.h"
 
 namespace sublet::controllers {

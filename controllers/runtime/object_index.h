@@ -1,4 +1,4 @@
-// ObjectIndex: the objects of one kind under what they say of themselves (an owner, a node, a label ...).
+// ObjectIndex: finds the objects of one kind by a property: an owner, a node, a label.
 //
 // Holds handles to the latest version that its feed saw, no copies. Not thread-safe: the feed locks.
 #pragma once
@@ -9,24 +9,24 @@
 #include <unordered_set>
 #include <vector>
 
-#include "sublet/controllers/lister.h"
-#include "sublet/store/store.h"
+#include "sublet/controllers/stored_object.h"
+#include "sublet/store/object.h"
 
 namespace sublet::controllers {
 
-/// The keys under which this index has the object.
+/// Returns the keys under which this index has the object.
 std::vector<std::string> index_keys(By by, const store::Object& object);
-/// The key of a label pair within a namespace, and that of selectors which no single pair decides.
+/// Returns the key of a label within a namespace, and the key of selectors that no single label decides.
 std::string label_index_key(std::string_view namespace_name, std::string_view label, std::string_view value);
 std::string any_label_index_key(std::string_view namespace_name);
-/// Whether the object's own spec.selector selects these labels; `by` says how to read it.
+/// Returns true when the object's own spec.selector selects these labels; `by` is the selector's form.
 bool selects(By by, const store::Object& object, const store::Index& labelled);
 
 class ObjectIndex {
  public:
   explicit ObjectIndex(By by) : by_(by) {}
   By by() const { return by_; }
-  /// Null: there was none before, or there is none after.
+  /// `before` is null for a new object, `after` for a deleted one.
   void change(const store::ObjectPtr& before, const store::ObjectPtr& after);
   std::vector<store::ObjectPtr> find(std::string_view key) const;
   std::size_t size() const { return objects_.size(); }

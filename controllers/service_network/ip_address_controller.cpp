@@ -1,10 +1,10 @@
-// An IPAddress for every cluster IP of a Service, and none that nobody has: upstream's API server writes them when it
-// gives the address away and repairs them; here the Services alone say which are given away, and these objects follow.
+// An IPAddress for every cluster IP of a Service, and no other: upstream's API server writes them when it
+// allocates the address and repairs them; here the Services alone decide which are allocated, and these objects follow.
 // Source: pkg/registry/core/service/ipallocator of Kubernetes.
 
-#include "controllers/pods/object_ref.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/kinds.h"
+#include "controllers/runtime/object_ref.h"
 #include "controllers/service_network/prefix.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/kube/json_scan.h"

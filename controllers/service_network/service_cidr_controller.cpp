@@ -48,7 +48,7 @@ class ServiceCidrController final : public Controller {
     const auto range = document_of(*stored);
     if (is_ending(*stored)) return end(*stored, range.root());
     if (auto kept = keep(*stored, range.root()); !kept) return kept;
-    return say(key, range.root(), {"Ready", "True", "", "Kubernetes Service CIDR is ready"});
+    return write_condition(key, range.root(), {"Ready", "True", "", "Kubernetes Service CIDR is ready"});
   }
 
  private:
@@ -78,10 +78,11 @@ class ServiceCidrController final : public Controller {
     const std::string name(name_of(stored));
     if (!has_finalizer(range)) return {};
     if (!is_free(name, range))
-      return say(name, range,
-                 {"Ready", "False", "Terminating",
-                  "There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new "
-                  "ServiceCIDR"});
+      return write_condition(
+          name, range,
+          {"Ready", "False", "Terminating",
+           "There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new "
+           "ServiceCIDR"});
     const auto since = parse_time(range["metadata"]["deletionTimestamp"].text());
     const auto now = context_.clock().now();
     if (since && now < *since + kGrace) {
@@ -91,7 +92,7 @@ class ServiceCidrController final : public Controller {
     return patch_finalizer(stored, "$deleteFromPrimitiveList/finalizers");
   }
 
-  /// Other ranges have all its addresses, or nobody has one that is in no other.
+  /// Returns true when other ranges have all its addresses, or no Service has one that is in no other range.
   bool is_free(const std::string& name, const Value& range) const {
     std::vector<Prefix> others;
     for (const auto& other : ranges_.list())
@@ -111,7 +112,7 @@ class ServiceCidrController final : public Controller {
     return true;
   }
 
-  Outcome say(const std::string& name, const Value& range, const Condition& condition) {
+  Outcome write_condition(const std::string& name, const Value& range, const Condition& condition) {
     const auto known = find_condition(range["status"]["conditions"], condition.type);
     if (known && known["status"].text() == condition.status && known["reason"].text() == condition.reason &&
         known["message"].text() == condition.message)

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::controllers {
@@ -42,23 +42,23 @@ bool storage_matches(const schema::Value& set, const ObjectRef& owner, const sch
 void put_identity(const ObjectRef& owner, schema::Value pod);
 void put_storage(const schema::Value& set, const ObjectRef& owner, schema::Value pod);
 
-/// What becomes of a pod's claims: whether they go when the set is scaled down, and when it is deleted.
+/// Whether a pod's claims are deleted when the set is scaled down and when it is deleted.
 struct ClaimRetention {
   bool delete_when_scaled = false, delete_when_deleted = false;
 };
 ClaimRetention retention_of(const schema::Value& set);
 
-/// Whose a claim is to be. `scaled_down`: the pod's ordinal is no longer wanted.
+/// The owners that a claim should have. `scaled_down`: the pod's ordinal is no longer wanted.
 struct ClaimOwners {
   ObjectRef set, pod;
   ClaimRetention retention;
   bool scaled_down = false;
 };
-/// Somebody else controls the claim although it was to follow the set.
+/// Returns true when another object controls the claim although the claim should follow the set.
 bool has_unexpected_controller(const std::vector<OwnerRef>& owners, const ClaimOwners& wanted);
-/// A reference to a pod or set of this name that is another by now.
+/// Returns true for a reference to an earlier pod or set of this name.
 bool has_stale_owner(const std::vector<OwnerRef>& owners, const ObjectRef& owner);
-/// False: new_claim_owners() has something to change.
+/// Returns false when new_claim_owners() has something to change.
 bool claim_owners_match(const std::vector<OwnerRef>& owners, const ClaimOwners& wanted);
 std::vector<OwnerRef> new_claim_owners(std::vector<OwnerRef> owners, const ClaimOwners& wanted);
 

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "controllers/deployment/rollout_math.h"
 #include "controllers/pods/history.h"
-#include "controllers/pods/pod_control.h"
+#include "controllers/pods/scaled_value.h"
 #include "controllers/pods/status.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
@@ -226,7 +225,7 @@ Outcome StatefulSetSync::keep_invariants(const Pod& pod) {
   }
   auto updated = context_.client().update(kPods, owner_.namespace_name, pod.name(), whole.root());
   auto outcome = updated ? Outcome() : fail(updated.error());
-  say("Update", std::string(pod.name()), outcome);
+  record_event("Update", std::string(pod.name()), outcome);
   return outcome;
 }
 
@@ -249,7 +248,7 @@ Outcome StatefulSetSync::create_all(const std::vector<Slot*>& slots) {
     for (auto i = at; i < end; ++i) {
       const auto& result = results[i - at];
       if (!result && is_namespace_ending(result.error())) return {};
-      say("Create", pod_name(owner_.name, slots[i]->ordinal), result ? Outcome() : fail(result.error()));
+      record_event("Create", pod_name(owner_.name, slots[i]->ordinal), result ? Outcome() : fail(result.error()));
       if (!result && outcome) outcome = fail(result.error());
     }
     if (!outcome) return outcome;
@@ -261,16 +260,16 @@ Outcome StatefulSetSync::create_all(const std::vector<Slot*>& slots) {
 Outcome StatefulSetSync::create_pod(int ordinal) {
   const auto name = pod_name(owner_.name, ordinal);
   if (auto claims = create_claims(name, ordinal); !claims) {
-    say("Create", name, claims);
+    record_event("Create", name, claims);
     return claims;
   }
   const auto pod = new_stateful_pod(set(), template_for(ordinal).root(), owner_, ordinal, revision_for(ordinal));
   auto created = context_.client().create(kPods, owner_.namespace_name, pod.root());
-  // Of the same name, but not ours: nothing to say of it each time.
+  // A pod of that name that belongs to another owner: no event at each retry.
   if (!created && created.error().is(Reason::already_exists)) return fail(created.error());
   if (!created && is_namespace_ending(created.error())) return {};
   auto outcome = created ? Outcome() : fail(created.error());
-  say("Create", name, outcome);
+  record_event("Create", name, outcome);
   if (!created) return outcome;
   return settle_claims(name, (*created)["metadata"]["uid"].string(), ordinal);
 }
@@ -338,7 +337,7 @@ Outcome StatefulSetSync::create_claims(const std::string& pod, int ordinal) {
   return outcome;
 }
 
-/// Whether a claim still belongs to a pod of this name that is gone: it goes with that one, and then anew.
+/// Returns true while a claim belongs to an earlier pod of this name: it goes with that pod and is created again.
 bool StatefulSetSync::claim_is_stale(int ordinal) const {
   if (!retention_of(set()).delete_when_scaled) return false;
   const ObjectRef pod{"v1", "Pod", owner_.namespace_name, pod_name(owner_.name, ordinal), "", ""};
@@ -363,10 +362,10 @@ Outcome StatefulSetSync::settle_claims(const std::string& pod, const std::string
                                     " has a conflicting OwnerReference that acts as a manging controller, the "
                                     "retention policy is ignored for this claim");
     if (claim_owners_match(owners, wanted)) continue;
-    auto patch = Document::object();
-    auto metadata = patch.root().object("metadata");
-    metadata.put("resourceVersion", std::to_string(there->revision));
-    auto references = metadata.array("ownerReferences");
+    // A whole update, as upstream sends it: the controller's role has no patch.
+    auto changed = document_of(*there);
+    auto references = changed.root().object("metadata").array("ownerReferences");
+    references.retain([](const Value&) { return false; });
     for (const auto& owner : new_claim_owners(owners, wanted)) {
       auto reference = references.push_object();
       reference.put("apiVersion", owner.api_version);
@@ -376,25 +375,24 @@ Outcome StatefulSetSync::settle_claims(const std::string& pod, const std::string
       if (owner.controller) reference.put("controller", true);
       if (owner.block_owner_deletion) reference.put("blockOwnerDeletion", true);
     }
-    auto patched =
-        context_.client().patch(kVolumeClaims, owner_.namespace_name, name, kube::PatchType::merge, patch.to_json());
-    if (!patched)
-      return fail(patched.error().reason,
-                  "could not update claim " + name + " for delete policy ownerRefs: " + patched.error().message);
+    const auto updated = context_.client().update(kVolumeClaims, owner_.namespace_name, name, changed.root());
+    if (!updated)
+      return fail(updated.error().reason,
+                  "could not update claim " + name + " for delete policy ownerRefs: " + updated.error().message);
   }
   return {};
 }
 
-// --- what is said ---
+// --- events and status ---
 
 Outcome StatefulSetSync::remove(const Pod& pod) {
   auto removed = context_.client().remove(kPods, owner_.namespace_name, pod.name());
   auto outcome = removed || removed.error().is(Reason::not_found) ? Outcome() : fail(removed.error());
-  say("Delete", std::string(pod.name()), outcome);
+  record_event("Delete", std::string(pod.name()), outcome);
   return outcome;
 }
 
-void StatefulSetSync::say(const std::string& verb, const std::string& pod, const Outcome& outcome) const {
+void StatefulSetSync::record_event(const std::string& verb, const std::string& pod, const Outcome& outcome) const {
   const auto what = verb + " Pod " + pod + " in StatefulSet " + owner_.name;
   if (outcome)
     context_.events().normal(owner_, "Successful" + verb, what + " successful");
@@ -413,7 +411,8 @@ Outcome StatefulSetSync::write_status() {
     of_current += pod.label(kRevisionLabel) == current ? 1 : 0;
     of_update += pod.label(kRevisionLabel) == update ? 1 : 0;
   }
-  of_current -= removed_for_update_;
+  // A removed pod may be one that is not counted: it was not created yet, or is of a third revision.
+  of_current = std::max<std::int64_t>(0, of_current - removed_for_update_);
   const std::int64_t wanted = replicas_of_set(set());
   const bool done = set()["spec"]["updateStrategy"]["type"].text() == "RollingUpdate" && of_update == wanted &&
                     ready == wanted && created == wanted;

@@ -50,7 +50,7 @@ class StatefulSetSync {
   Outcome settle_claims(const std::string& pod, const std::string& pod_uid, int ordinal);
   bool claim_is_stale(int ordinal) const;
   Outcome remove(const Pod& pod);
-  void say(const std::string& verb, const std::string& pod, const Outcome& outcome) const;
+  void record_event(const std::string& verb, const std::string& pod, const Outcome& outcome) const;
   Outcome write_status();
   Outcome truncate();
 

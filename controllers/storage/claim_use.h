@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "controllers/pods/object_ref.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/schema/document.h"
 
 namespace sublet::controllers {

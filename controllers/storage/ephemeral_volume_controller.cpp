@@ -1,7 +1,7 @@
-// Pods' ephemeral volumes get their claims, owned by the pod, and get them again when somebody deletes them.
+// Creates the claims of pods' ephemeral volumes, owned by the pod, and creates them again after a deletion.
 // Source: pkg/controller/volume/ephemeral of Kubernetes.
 
-#include "controllers/pods/pod_control.h"
+#include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 #include "controllers/runtime/kinds.h"
 #include "controllers/storage/claim_use.h"

@@ -1,9 +1,9 @@
 // A PodGroup that pods name outlives its deletion, until they have ended.
 // Source: pkg/controller/scheduling/podgroupprotection of Kubernetes.
 
-#include "controllers/pods/object_ref.h"
 #include "controllers/pods/pod.h"
 #include "controllers/runtime/kinds.h"
+#include "controllers/runtime/object_ref.h"
 #include "controllers/storage/protection.h"
 #include "sublet/kube/json_scan.h"
 

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 
-#include "controllers/pods/object_ref.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 #include "controllers/runtime/kinds.h"
+#include "controllers/runtime/object_ref.h"
 #include "controllers/storage/claim_use.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/kube/json_scan.h"
@@ -144,13 +144,15 @@ class VolumeBinderController final : public Controller {
       }
     if (delayed && !annotated(claim.root(), kSelectedNode)) {
       if (pod)
-        tell(stored, "WaitForPodScheduled", "waiting for pod " + std::string(name_of(*pod)) + " to be scheduled");
+        record_event(stored, "WaitForPodScheduled",
+                     "waiting for pod " + std::string(name_of(*pod)) + " to be scheduled");
       else
-        tell(stored, "WaitForFirstConsumer", "waiting for first consumer to be created before binding");
+        record_event(stored, "WaitForFirstConsumer", "waiting for first consumer to be created before binding");
     } else if (const auto name = class_of(claim.root()); !name.empty()) {
       return ask_for_volume(stored, std::move(claim), name);
     } else {
-      tell(stored, "FailedBinding", "no persistent volumes available for this claim and no storage class is set");
+      record_event(stored, "FailedBinding",
+                   "no persistent volumes available for this claim and no storage class is set");
     }
     return say_pending(std::move(claim));
   }
@@ -199,10 +201,10 @@ class VolumeBinderController final : public Controller {
       warn(stored, "ProvisioningFailed", "no volume plugin matched name: " + provisioner);
       return say_pending(std::move(claim));
     }
-    tell(stored, "ExternalProvisioning",
-         "Waiting for a volume to be created either by the external provisioner '" + provisioner +
-             "' or manually by the system administrator. If volume creation is delayed, please verify that the "
-             "provisioner is running and correctly registered.");
+    record_event(stored, "ExternalProvisioning",
+                 "Waiting for a volume to be created either by the external provisioner '" + provisioner +
+                     "' or manually by the system administrator. If volume creation is delayed, please verify that the "
+                     "provisioner is running and correctly registered.");
     if (claim["metadata"]["annotations"][kProvisioner].text() == provisioner) return {};
     annotate(claim.root(), kProvisioner, provisioner);
     annotate(claim.root(), kProvisionerBefore, provisioner);
@@ -255,7 +257,7 @@ class VolumeBinderController final : public Controller {
   // --- binding
   // --------------------------------------------------------------------------------------------------------
 
-  /// Volume first, so that no other claim is given it; each step is done once, whoever began.
+  /// The volume first, so that no other claim gets it. Each step is done once, whichever side began.
   Outcome bind(Document volume, Document claim) {
     const auto metadata = claim["metadata"];
     if (const auto reference = volume["spec"]["claimRef"];
@@ -329,7 +331,7 @@ class VolumeBinderController final : public Controller {
     return volume["spec"]["persistentVolumeReclaimPolicy"].text() == "Delete";
   }
 
-  /// Its claim is gone. What a provisioner made it deletes itself; what nobody made nobody can delete.
+  /// Its claim is gone. A provisioner deletes its own volumes; no deleter exists for the others.
   Outcome reclaim(const store::Object& stored, Document volume) {
     const auto phase = volume["status"]["phase"].text();
     if (phase != "Released" && phase != "Failed")
@@ -385,7 +387,7 @@ class VolumeBinderController final : public Controller {
   void warn(const store::Object& claim, const char* reason, std::string message) const {
     context_.events().warning(ref_of(kVolumeClaimKind, claim), reason, std::move(message));
   }
-  void tell(const store::Object& claim, const char* reason, std::string message) const {
+  void record_event(const store::Object& claim, const char* reason, std::string message) const {
     context_.events().normal(ref_of(kVolumeClaimKind, claim), reason, std::move(message));
   }
 

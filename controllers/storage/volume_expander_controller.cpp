@@ -1,11 +1,11 @@
-// A bound claim that asks for more than it has is told who it waits for: volumes are expanded outside, by a resizer of
+// An event on a bound claim that grows names what it waits for: volumes are expanded outside, by a resizer of
 // their driver. Of drivers that once were in Kubernetes itself the claim names the resizer.
 // Source: pkg/controller/volume/expand of Kubernetes.
 
-#include "controllers/pods/object_ref.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/event_recorder.h"
 #include "controllers/runtime/kinds.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/kube/json_scan.h"
 #include "sublet/schema/engine.h"
@@ -73,18 +73,18 @@ class VolumeExpanderController final : public Controller {
     if (volume["spec"]["claimRef"]["uid"].text() != claim->index.uid)
       return fail(Reason::conflict, "persistentvolume \"" + name + "\" is not bound to " + key);
     if (const Moved* row = moved(volume["spec"])) return name_resizer(*claim, *row);
-    say(*claim, "waiting for an external controller to expand this PVC");
+    record_event(*claim, "waiting for an external controller to expand this PVC");
     return {};
   }
 
  private:
-  void say(const store::Object& claim, std::string message) {
+  void record_event(const store::Object& claim, std::string message) {
     context_.events().normal(ref_of(kVolumeClaimKind, claim), "ExternalExpanding", std::move(message));
   }
 
   Outcome name_resizer(const store::Object& claim, const Moved& row) {
-    say(claim,
-        "CSI migration enabled for " + std::string(row.plugin) + "; waiting for external resizer to expand the pvc");
+    record_event(claim, "CSI migration enabled for " + std::string(row.plugin) +
+                            "; waiting for external resizer to expand the pvc");
     if (kube::json_unquote(raw_of(claim, {"metadata", "annotations", kResizer})) == row.driver) return {};
     auto patch = schema::Document::object();
     patch.root().object("metadata").object("annotations").put(kResizer, row.driver);

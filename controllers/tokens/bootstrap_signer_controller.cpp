@@ -1,4 +1,4 @@
-// The ConfigMap cluster-info in kube-public, where somebody has made it, carries a signature by every bootstrap token
+// The ConfigMap cluster-info in kube-public, where it exists, carries a signature by every bootstrap token
 // that may sign, so that who joins with a token knows that the CA in it is the right one.
 // Source: pkg/controller/bootstrap/bootstrapsigner.go of Kubernetes.
 

@@ -1,4 +1,4 @@
-// BootstrapToken: what a Secret of type bootstrap.kubernetes.io/token says (kubeadm join). Pure.
+// BootstrapToken: the contents of a Secret of type bootstrap.kubernetes.io/token (kubeadm join). Pure.
 // Source: k8s.io/cluster-bootstrap/util/secrets and token/jws.
 #pragma once
 

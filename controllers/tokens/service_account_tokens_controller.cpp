@@ -4,9 +4,9 @@
 // the Secret; that it runs out in 136 years is the longest that can be asked for. Source:
 // pkg/controller/serviceaccount/tokens_controller.go of Kubernetes.
 
-#include "controllers/pods/object_ref.h"
 #include "controllers/runtime/calls.h"
 #include "controllers/runtime/kinds.h"
+#include "controllers/runtime/object_ref.h"
 #include "sublet/controllers/controller.h"
 #include "sublet/controllers/controllers.h"
 #include "sublet/kube/json_scan.h"
@@ -34,7 +34,7 @@ class ServiceAccountTokensController final : public Controller {
   explicit ServiceAccountTokensController(Context& context)
       : context_(context), secrets_(context.lister(kSecrets)), accounts_(context.lister(kServiceAccounts)) {}
 
-  // A secret's key carries its account: when it is gone, nobody else knows.
+  // A secret's key carries its account: it is unknown once the secret is gone.
   void start() override {
     context_.on_change(kSecrets, [this](const Change& change) {
       const auto& secret = change.object();
@@ -94,7 +94,7 @@ class ServiceAccountTokensController final : public Controller {
     metadata.put("uid", stored.index.uid);
     metadata.put("resourceVersion", std::to_string(stored.revision));
     metadata.object("annotations").put(kAccountUid, account.index.uid);
-    // Somebody else wrote it: that change comes by itself.
+    // Another client wrote it: that change brings the key back.
     return settled(context_.client().patch(kSecrets, namespace_of(stored), name_of(stored), kube::PatchType::merge,
                                            patch.to_json()),
                    {Reason::not_found, Reason::conflict});

@@ -19,6 +19,9 @@ namespace {
 using schema::Document;
 using schema::Value;
 
+// Until a refused change is tried again: the host's policy may have changed. A change on either side comes sooner.
+constexpr std::chrono::minutes kRefusedWait{5};
+
 bool is_missing_or_empty(const Value& value) {
   return value.missing() || ((value.is_object() || value.is_array()) && value.empty());
 }
@@ -125,9 +128,13 @@ Outcome bring_back(Border& border, const SyncedKind& kind, const Value& tenant_o
   return bring_copied_status_back(border, kind, tenant_object, host_object);
 }
 
-// Trying again does not help against what the host does not want; the tenant can.
+bool is_refused(const Status& error) {
+  return error.is(Reason::invalid) || error.is(Reason::forbidden) || error.is(Reason::bad_request);
+}
+
+// The tenant can change what the host refuses; a retry cannot.
 void report_copy_refusal(Border& border, const SyncedKind& kind, const Value& tenant_object, const Status& error) {
-  if (!error.is(Reason::invalid) && !error.is(Reason::forbidden) && !error.is(Reason::bad_request)) return;
+  if (!is_refused(error)) return;
   const Value metadata = tenant_object["metadata"];
   const TenantIdentity about{metadata["namespace"].string(), metadata["name"].string(), {}};
   const std::string message =
@@ -162,9 +169,12 @@ Result<Requeue> reconcile_copied(Border& border, const KindSides& sides, const s
   if (!applied) report_copy_refusal(border, kind, tenant_object.root(), applied.error());
   // A custom resource's status counts the changes that it tells of: it comes once the host has this one.
   const bool is_current = host_cached && (!kind.custom || Written::on(host_cached->document().root()).hash == hash);
-  if (applied && is_current)
+  // The status comes back too while the host refuses a change, such as the growth of a claim whose class forbids it.
+  const bool refused = !applied && host_cached && is_refused(applied.error());
+  if ((applied || refused) && is_current)
     if (const auto back = bring_back(border, kind, tenant_object.root(), host_cached->document().root()); !back)
       return fail(back.error());
+  if (refused) return Requeue(kRefusedWait);
   return applied;
 }
 

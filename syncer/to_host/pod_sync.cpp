@@ -9,6 +9,7 @@
 #include "sublet/syncer/node_names.h"
 #include "syncer/border/border.h"
 #include "syncer/from_host/pod_status.h"
+#include "syncer/from_host/terminal_status.h"
 #include "syncer/from_host/text_for_tenant.h"
 #include "syncer/to_host/host_object.h"
 #include "syncer/translate/reserved_keys.h"
@@ -120,6 +121,26 @@ Result<Requeue> done(const Outcome& outcome) {
   return Requeue();
 }
 
+Outcome patch_status(PodPair& pair, const Value& difference) {
+  Document patch = Document::object();
+  patch.root().put("status", difference);
+  // The uid keeps the status from another pod that has the name by now.
+  patch.root().object("metadata").put("uid", pair.tenant_cached->uid);
+  ++pair.border.tenant.writes;
+  const auto patched = pair.border.tenant.client.send(pair.border.tenant.client.patch_request(
+      kPods, pair.tenant_namespace, pair.tenant_name, kube::PatchType::merge, patch.to_json(), "status"));
+  if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
+  return {};
+}
+
+/// Writes the last status of a pod that a finalizer keeps although its host pod is gone.
+Outcome report_end(PodPair& pair, const Value& tenant_pod) {
+  if (tenant_pod["metadata"]["finalizers"].empty()) return {};
+  const Document wanted = terminal_status(tenant_pod, pair.border.clock.now());
+  const Document difference = patches::make_merge_patch(tenant_pod["status"], wanted.root());
+  return difference.root().empty() ? Outcome() : patch_status(pair, difference.root());
+}
+
 // Finishes a tenant pod as the kubelet would: grace 0, by uid.
 Result<Requeue> finish_tenant_pod(PodPair& pair) {
   kube::DeleteOptions options;
@@ -199,8 +220,9 @@ Result<Requeue> end_pod(PodPair& pair, const Value& tenant_pod) {
   if (!pair.host_cached || tenant_identity(host_pod.root()).uid != pair.tenant_cached->uid) {
     const auto gone = gone_from_host(pair);
     if (!gone) return fail(gone.error());
-    if (*gone) return finish_tenant_pod(pair);
-    return Requeue(kCopyIsBehind);
+    if (!*gone) return Requeue(kCopyIsBehind);
+    if (const auto reported = report_end(pair, tenant_pod); !reported) return fail(reported.error());
+    return finish_tenant_pod(pair);
   }
   const auto grace = static_cast<int>(tenant_pod["metadata"]["deletionGracePeriodSeconds"].integer(30));
   const Value metadata = host_pod["metadata"];
@@ -236,13 +258,25 @@ void report_pod_refusal(PodPair& pair, const Value& tenant_pod, std::string_view
           text_for_tenant(pair.border, error.message, pair.host_name, {pair.tenant_namespace, pair.tenant_name, {}}));
 }
 
-std::vector<std::string> claims_of(const PodPair& pair, const Value& tenant_pod) {
-  std::vector<std::string> names;
+struct PodClaim {
+  std::string name;
+  bool ephemeral = false;  // of a generic ephemeral volume: the pod has to be its controller
+};
+std::vector<PodClaim> claims_of(const PodPair& pair, const Value& tenant_pod) {
+  std::vector<PodClaim> claims;
   for (const Value volume : tenant_pod["spec"]["volumes"]) {
-    if (volume.has("ephemeral")) names.push_back(pair.tenant_name + "-" + volume["name"].string());
-    if (volume.has("persistentVolumeClaim")) names.push_back(volume["persistentVolumeClaim"]["claimName"].string());
+    if (volume.has("ephemeral")) claims.push_back({pair.tenant_name + "-" + volume["name"].string(), true});
+    if (volume.has("persistentVolumeClaim"))
+      claims.push_back({volume["persistentVolumeClaim"]["claimName"].string(), false});
   }
-  return names;
+  return claims;
+}
+
+/// Returns true when the pod of that uid is the claim's controller (upstream: VolumeIsForPod).
+bool is_claim_of_pod(const Document& claim, std::string_view pod_uid) {
+  for (const Value owner : claim["metadata"]["ownerReferences"])
+    if (owner["controller"].boolean() && owner["uid"].text() == pod_uid) return true;
+  return false;
 }
 
 // Null: there is none.
@@ -252,33 +286,35 @@ Result<Document> claim_now(const kube::Client& side, const std::string& namespac
   return claim;
 }
 
-// Whether the host's claim of that name is not the tenant's, but an earlier one's, or is ending. A pod that comes to
-// the host now would be given the volume of the past, and keep that claim from going. The copies say so for nothing;
-// that all is well is asked of both sides, for a copy may be from before.
+// Returns true while a claim is not ready for this pod. The host's claim of that name may belong to an earlier claim of
+// the tenant, or be terminating: the pod would get the wrong volume and keep that claim from going. The claim of an
+// ephemeral volume may be missing, or belong to something else: the tenant's ephemeral volume controller creates it,
+// and says in an event why it cannot. Cached copies may be old, so success takes a read from both sides.
 Result<bool> waits_for_claim(const PodPair& pair, const Value& tenant_pod) {
   const Border& border = pair.border;
   const KindSides* const claims = border.sides_of_key("PersistentVolumeClaim");
   if (!claims || !claims->tenant || !claims->host) return false;
   const auto other = [](const std::string& uid, const std::string& wanted, bool ends) { return ends || uid != wanted; };
-  const std::vector<std::string> names = claims_of(pair, tenant_pod);
-  for (const std::string& name : names)
+  const std::vector<PodClaim> names = claims_of(pair, tenant_pod);
+  for (const auto& [name, ephemeral] : names)
     pair.border.pods.awaited_claims.await(queue_key("PersistentVolumeClaim", pair.tenant_namespace, name), pair.key());
-  for (const std::string& name : names) {
+  for (const auto& [name, ephemeral] : names) {
     const CachedPtr there = border.on_host(*claims, pair.tenant_namespace, name);
     const CachedPtr wanted = claims->tenant->get(pair.tenant_namespace, name);
     if (there && other(tenant_identity(*there).uid, wanted ? wanted->uid : "",
                        !there->text({"metadata", "deletionTimestamp"}).empty()))
       return true;
   }
-  for (const std::string& name : names) {
+  for (const auto& [name, ephemeral] : names) {
     const auto there =
         claim_now(border.host.client, border.host_namespace(), border.host_name_of(pair.tenant_namespace, name));
     if (!there) return fail(there.error());
-    if (!there->root().is_object()) continue;  // nobody runs the pod before it has come
+    if (!there->root().is_object() && !ephemeral) continue;  // the host's kubelet waits for the claim
     const auto wanted = claim_now(border.tenant.client, pair.tenant_namespace, name);
     if (!wanted) return fail(wanted.error());
-    if (other(tenant_identity(there->root()).uid, (*wanted)["metadata"]["uid"].string(),
-              (*there)["metadata"].has("deletionTimestamp")))
+    if (ephemeral && !is_claim_of_pod(*wanted, pair.tenant_cached->uid)) return true;
+    if (there->root().is_object() && other(tenant_identity(there->root()).uid, (*wanted)["metadata"]["uid"].string(),
+                                           (*there)["metadata"].has("deletionTimestamp")))
       return true;
   }
   if (!names.empty()) pair.border.pods.awaited_claims.forget(pair.key());

@@ -14,7 +14,7 @@
 #include "sublet/net/http.h"
 #include "sublet/net/loop.h"
 #include "sublet/patches/template.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 #include "subletd/border_admission.h"
 
 namespace sublet {

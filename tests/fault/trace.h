@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "store/state/tree.h"
 #include "store/store_testing.h"
-#include "store/tree.h"
 #include "sublet/base/mutex.h"
 #include "sublet/store/sqlite_log.h"
 #include "sublet/store/store.h"

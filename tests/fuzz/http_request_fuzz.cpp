@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "net/h1_parser.h"
+#include "net/http/h1_parser.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "net/h1_parser.h"
+#include "net/http/h1_parser.h"
 
 namespace {
 

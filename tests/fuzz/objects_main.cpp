@@ -20,7 +20,7 @@
 #include "sublet/net/http.h"
 #include "sublet/net/loop.h"
 #include "sublet/schema/registry.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 #include "sublet/store/store.h"
 #include "tests/fuzz/object_changes.h"
 

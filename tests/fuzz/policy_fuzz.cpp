@@ -9,7 +9,7 @@
 #include "sublet/apiserver/policy_types.h"
 #include "sublet/apiserver/server.h"
 #include "sublet/schema/engine.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/eventually_testing.h"
-#include "net/loop_clock.h"
+#include "net/loop/loop_clock.h"
 #include "sublet/apiserver/server.h"
 #include "sublet/apiserver/tunnel.h"
 #include "sublet/base/mutex.h"
@@ -25,7 +25,7 @@
 #include "sublet/net/http_server.h"
 #include "sublet/net/tls_context.h"
 #include "sublet/simhost/simhost.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 #include "sublet/syncer/host_gateway.h"
 #include "sublet/syncer/translate.h"
 

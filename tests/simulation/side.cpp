@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "sublet/net/tls_context.h"
-#include "sublet/store/sqlite_log.h"
+#include "sublet/store/memory_log.h"
 #include "sublet/store/threadless_store.h"
 
 namespace sublet::simulation {

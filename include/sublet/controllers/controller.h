@@ -1,12 +1,12 @@
-// Controller: one duty of the virtual cluster, and Context, all that it is given to do it.
+// Controller: reconciles the objects of one kind. Context: what a controller reads and writes with.
 //
-// A controller says in start() what it reads (listers) and which changes concern it; a change only puts a key in line.
-// reconcile(key) then brings the world of that key to what it should be: it reads through listers and writes through
-// the client, and never remembers what happened, only what is. An error brings the key back after a growing delay.
-// Threads: a key is never reconciled twice at a time; of one controller at most workers() keys are. Change handlers run
-// on the store's commit thread and must be quick: compare, enqueue.
-// Lifecycle: made, start() once, reconcile() until the runtime stops; the Context outlives it. While there is nothing
-// to do a controller owns no thread and no timer.
+// start() declares what the controller reads (listers) and which changes concern it; a change handler only enqueues a
+// key. reconcile(key) reads through listers, writes through the client, and decides by the present state alone, never
+// by past events. After an error the key comes back with a growing delay.
+// Threads: one reconcile per key at a time, and workers() keys per controller at most. Change handlers run on the
+// store's commit thread and must be quick: compare, enqueue.
+// Lifecycle: constructor, start() once, reconcile() until the runtime stops; the Context outlives it. An idle
+// controller owns no thread and no timer.
 #pragma once
 
 #include <chrono>
@@ -18,6 +18,7 @@
 
 #include "sublet/base/clock.h"
 #include "sublet/base/status.h"
+#include "sublet/controllers/change.h"
 #include "sublet/controllers/lister.h"
 #include "sublet/kube/client.h"
 #include "sublet/store/store.h"
@@ -29,15 +30,6 @@ class EventRecorder;
 class Feeds;
 class Line;
 
-/// `before` is null for what came to be (or was there at the start), `after` for what went; never both.
-struct Change {
-  const store::ObjectPtr& before;
-  const store::ObjectPtr& after;
-  /// The latest of the two.
-  const store::Object& object() const { return after ? *after : *before; }
-};
-using ChangeHandler = std::function<void(const Change& change)>;
-
 class Context {
  public:
   Context(const kube::Client& client, const EventRecorder& events, const ControllersOptions& options, Clock& clock,
@@ -46,27 +38,26 @@ class Context {
 
   /// For writes, and for reads that must come from the API itself; with the controller's own identity.
   const kube::Client& client() const { return client_; }
-  /// What the controller says about objects (controllers/runtime/event_recorder.h).
+  /// Records events about objects (controllers/runtime/event_recorder.h).
   const EventRecorder& events() const { return events_; }
   const ControllersOptions& options() const { return options_; }
   Clock& clock() const { return clock_; }
 
-  // In start() or before.
+  // Call these in start() or before.
   Lister lister(const kube::Resource& resource, std::initializer_list<By> indexes = {});
   void on_change(const kube::Resource& resource, ChangeHandler handler);
-  /// The same of all kinds together, those to come too; of the lister only what asks an index makes sense.
+  /// The same for all kinds together, including kinds installed later. Only the lister's index functions are useful.
   Lister lister_of_all(std::initializer_list<By> indexes);
   void on_any_change(ChangeHandler handler);
 
-  /// Puts a key in line, at once or later. Any thread.
+  /// Adds the key to the work queue, at once or later. Any thread.
   void enqueue(const std::string& key) const;
   void enqueue_after(const std::string& key, std::chrono::milliseconds delay) const;
 
-  /// The store as it is now; listers look at the same.
+  /// Returns the latest durable state, which listers read too.
   store::Snapshot snapshot() const;
-  /// Puts the key in line once an object of this kind and namespace goes that was there at `revision`, for as long as
-  /// the answer lives. For what is waited for seldom: a kind that always concerns the controller is watched by
-  /// on_change.
+  /// Enqueues the key when an object of this kind and namespace that existed at `revision` is removed, until the
+  /// returned Subscription ends. For rare waits; use on_change() for kinds that always concern the controller.
   std::unique_ptr<store::Subscription> enqueue_on_removal(const kube::Resource& resource,
                                                           std::string_view namespace_name, store::Revision revision,
                                                           const std::string& key) const;
@@ -85,11 +76,11 @@ class Controller {
   virtual ~Controller() = default;
   virtual void start() = 0;
   virtual Outcome reconcile(const std::string& key) = 0;
-  /// How many keys may be reconciled at a time; 1 spares the controller locks for what it remembers.
+  /// Returns how many keys may be reconciled at a time. With 1 the controller needs no locks for its own state.
   virtual int workers() const { return 1; }
 };
 
-/// Creates the object. One that is there already, or a namespace that is gone or going, is as good.
+/// Creates the object. Succeeds too when it exists already or when its namespace is missing or terminating.
 Outcome ensure_created(const kube::Client& client, const kube::Resource& resource, const std::string& namespace_name,
                        const schema::Value& object);
 

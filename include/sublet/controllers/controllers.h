@@ -1,14 +1,14 @@
-// Controllers: what keeps a virtual cluster in order from within.
+// Controllers: the built-in controllers of a virtual cluster.
 //
 // - namespaces: a namespace that is being deleted loses its pods, then all other content, then its finalizer
 // - defaults: the `default` ServiceAccount and the `kube-root-ca.crt` ConfigMap of every namespace
-// - what the API server says of itself: the Service `kubernetes` and the like, restored after deletion
+// - objects that describe the API server: the Service `kubernetes` and others, restored after deletion
 // - events: removed an hour after they were last seen
 // - Jobs, CronJobs, Endpoints and EndpointSlices, PodDisruptionBudgets, aggregated
 //   ClusterRoles, certificate requests, tokens, clean-up of pods: as upstream's controllers, under their names
 // They read through listers over the store (lister.h) and write as clients of the API (controller.h). All share one
 // runtime: one watch per kind, a queue per controller, an Executor for all. At rest there is no task, no timer and no
-// write; nothing polls, but for what stands outside: API servers behind APIServices, and whether the host measures.
+// write. Nothing polls except for outside facts: API servers behind APIServices, and whether the host measures.
 // Lifecycle: start() over a started server; stop() (or the destructor) waits for what is being reconciled. Store,
 // executor, clock and the client's server must live until then. Threads: start() and stop() from one thread.
 #pragma once
@@ -33,11 +33,11 @@ namespace sublet::controllers {
 /// The kinds that the server has at present (Server::kinds).
 using CurrentKinds = std::function<std::shared_ptr<const schema::Registry>()>;
 
-/// Who does what upstream's controller manager does.
+/// Which process does the work of upstream's controller manager.
 enum class ManagedBy : std::uint8_t {
   builtin,   // these controllers
-  upstream,  // a kube-controller-manager beside them; of these run those that it does not have, or that must be other
-  nobody,    // of these run those that upstream's API server has itself
+  upstream,  // a kube-controller-manager; of these run those that it does not have or that must differ
+  none,      // of these run those that upstream's API server has itself
 };
 /// "builtin", "upstream", "none". bad_request for another word.
 Result<ManagedBy> managed_by(std::string_view word);
@@ -49,11 +49,12 @@ struct ControllersOptions {
   /// Asked whenever a namespace is emptied, so that kinds which came at run time go with it.
   CurrentKinds kinds = schema::Registry::builtin;
   /// A client with the rights of a controller's account ("system:serviceaccount:kube-system:deployment-controller");
-  /// "": of the server itself, whom nobody else can be. null: all use the one that the Controllers are given.
+  /// "": the server's own identity. null: all controllers use the client of the Controllers.
   std::function<std::unique_ptr<kube::Client>(const std::string& user)> client_as = nullptr;
-  /// Server::check_api_service(); null: nobody says of APIServices whether they can be had.
+  /// Server::check_api_service(); null: APIServices get no condition Available.
   apiserver::ApiServiceCheck check_api_service = nullptr;
-  /// Whether somebody measures what pods and nodes use (ServerOptions::metrics answers then); null: nobody ever does.
+  /// Answers whether the host measures what pods and nodes use (then ServerOptions::metrics answers); null: it does
+  /// not.
   apiserver::MetricsCheck check_metrics = nullptr;
   std::vector<std::string>
       carried_to_host{};  // resources whose objects a syncer carries: the host binds claims, not we
@@ -72,7 +73,7 @@ class Controllers {
 
   void start();
   void stop();
-  /// Nothing is in line and nothing is being worked on; for tests and for a quiet start.
+  /// Returns true while no key is queued or being reconciled. For tests and for a quiet start.
   bool idle() const;
 
  private:

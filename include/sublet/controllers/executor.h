@@ -1,4 +1,4 @@
-// Executor: where and when the controllers' work runs; handed in, so that a test or a simulation owns time and order.
+// Executor: runs the controllers' tasks and timers. A test or a simulation supplies its own and so owns time and order.
 //
 // Threads: all functions are callable from any thread, also from tasks. A task of run() may block; one of at() must
 // not (it runs where the timers do) and should hand over to run(). Lifecycle: outlives the Controllers that use it;
@@ -21,7 +21,7 @@ class Executor {
  public:
   using TimerId = std::uint64_t;  // 0 is never given
   virtual ~Executor() = default;
-  /// Runs the task soon, beside others. False: no worker can be had now, and the task will not run.
+  /// Runs the task soon, beside others. Returns false when no worker is available: the task will not run.
   [[nodiscard]] virtual bool run(std::function<void()> task) = 0;
   /// Runs the task once that time of the Controllers' clock has come.
   virtual TimerId at(SteadyTime due, std::function<void()> task) = 0;
@@ -29,7 +29,7 @@ class Executor {
   virtual void cancel(TimerId id) = 0;
 };
 
-/// A few worker threads and the loop's timers, on the system's clock. `loop` must outlive it.
+/// Makes an executor of worker threads and the loop's timers, on the system's clock. `loop` must outlive it.
 std::unique_ptr<Executor> make_pool_executor(net::Loop& loop, int workers);
 
 }  // namespace sublet::controllers

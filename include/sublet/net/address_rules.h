@@ -1,9 +1,8 @@
-// AddressRules: to which addresses a process may connect on somebody else's word (a tenant's webhook, for one).
+// AddressRules: the addresses to which a process may connect when a tenant names the target (a webhook, for example).
 //
-// Without further rules nothing may be reached that is not a host of its own out there: not this machine (loopback, its
-// own addresses), no link-local address, where clouds keep their metadata, none of the other addresses at which they
-// do, no multicast or unspecified one. Who starts the process may allow ranges nevertheless, and deny others. A value;
-// any thread.
+// The default refuses this machine (loopback, its own addresses), link-local addresses and the other addresses of cloud
+// metadata services, multicast and unspecified addresses. The operator may allow some of these ranges and deny others.
+// A value. Threads: any.
 #pragma once
 
 #include <array>
@@ -17,7 +16,7 @@ struct sockaddr;
 
 namespace sublet::net {
 
-/// Addresses of one family whose first `bits` are equal; IPv4 stands as IPv6 does with ::ffff: before it.
+/// Addresses of one family whose first `bits` are equal; IPv4 is stored as IPv6 after ::ffff:.
 struct AddressRange {
   std::array<unsigned char, 16> address{};
   int bits = 0;
@@ -28,13 +27,13 @@ struct AddressRange {
 
 class AddressRules {
  public:
-  /// The addresses of this machine's interfaces are asked for once, here.
+  /// Reads the addresses of this machine's interfaces once, here.
   AddressRules();
-  /// Both have priority over what is refused by itself; of two, the denied range counts.
+  /// Both override the default refusals; where both match, the address is denied.
   void allow(AddressRange range) { allowed_.push_back(range); }
   void deny(AddressRange range) { denied_.push_back({range, "is denied by --outbound-deny"}); }
 
-  /// Why not; empty: it may.
+  /// Returns why the address is refused; empty: it is allowed.
   std::string_view refusal(const sockaddr& address) const;
 
  private:

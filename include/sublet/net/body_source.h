@@ -1,13 +1,12 @@
-// BodySource: a long answer, made in steps while the peer reads. answer_in_steps() pulls it: one piece at a time on the
-// exchange's loop, then everything else of that loop has its turn; no piece while the sink is full
-// (ResponseSink::wants_more()), and the next one when it has drained; none after the peer left. So an answer of any
-// length costs its reader one full sink of memory and its neighbours one step of waiting.
+// BodySource: a long answer that is made in steps while the peer reads. answer_in_steps() pulls one piece per turn of
+// the exchange's loop. It pauses while the sink is full (ResponseSink::wants_more()), continues when the sink has
+// drained, and stops when the peer leaves. So an answer of any length takes one full sink of memory and delays other
+// work of the loop by one step.
 //
-// Lifecycle: the source is destroyed when it failed, when nobody is there to read it, or when it ended and all but a
-// step's bytes are read: what it holds (a request's seats) is held for as long as its answer takes memory. Threads:
-// next() comes on the exchange's loop, never two calls at once; wake() from any thread. What pushes instead of being
-// pulled (a watch: its events come when they come) uses the same signal: write while wants_more(), stop when it says
-// no, go on at on_drain().
+// Lifecycle: the source is destroyed when it failed, when its reader has gone, or when it ended and all but one step's
+// bytes are read. So it holds a request's seats for as long as its answer takes memory. Threads: next() runs on the
+// exchange's loop, never two calls at once; wake() from any thread. A watch pushes its events instead and uses the same
+// signal: it writes while wants_more() and continues at on_drain().
 #pragma once
 
 #include <cstddef>
@@ -20,22 +19,21 @@
 
 namespace sublet::net {
 
-/// About as much as one step should give; a little more is fine.
+/// The approximate size of one step's piece.
 inline constexpr std::size_t kStepBytes = 64 * 1024;
 
-/// How a source that had nothing to give says that it has.
+/// Wakes a source that had no bytes to give.
 class Waker {
  public:
   virtual ~Waker() = default;
-  /// Asks the source again. Whoever is to call it holds the Waker until then: when all let go of it, nobody can ever
-  /// wake the source, and the answer is broken off.
+  /// Calls next() again. Hold the Waker until then: when its last holder releases it, the answer is aborted.
   virtual void wake() = 0;
 };
 
 class BodySource {
  public:
   enum class Step {
-    more,  // ask again after the others had their turn; `out` may be empty (a step that only searched)
+    more,  // call again after other work of the loop; `out` may be empty (a step that only searched)
     wait,  // `out` is all there is now; the waker is called when there is more
     end,   // `out` has the last bytes, or none
   };
@@ -43,7 +41,7 @@ class BodySource {
   /// Appends the next piece to `out` (empty). An error after the first piece ends the connection without an end of the
   /// message: a truncated answer never looks whole.
   virtual Result<Step> next(std::string& out, const std::shared_ptr<Waker>& waker) = 0;
-  /// Called once, after the first piece was made and before it is sent: headers that depend on it.
+  /// Called once, after the first piece was made and before it is sent, for headers that depend on it.
   virtual void add_headers(Headers&) {}
 };
 

@@ -1,8 +1,8 @@
-// Courier: the way to a loop that may be gone. What outlives a server or a transport (the sinks of its exchanges, what
-// a commit still has to say) reaches the loop only through it.
+// Courier: posts tasks to a loop that may be gone. Objects that outlive a server or a transport (the sinks of its
+// exchanges, a commit's callbacks) reach the loop only through it.
 //
-// Lifecycle: whoever serves on the loop makes one and calls close() before the loop may end; afterwards tasks are given
-// up, and what they captured with them. Threads: any.
+// Lifecycle: the loop's server makes one and calls close() before the loop may end. Afterwards tasks are dropped with
+// everything that they captured. Threads: any.
 #pragma once
 
 #include <chrono>
@@ -19,9 +19,9 @@ class Courier {
   Courier(const Courier&) = delete;
   Courier& operator=(const Courier&) = delete;
 
-  /// Runs the task on the loop's thread, behind what waits there already. False when the loop may be gone.
+  /// Runs the task on the loop's thread after those that wait there. Returns false when the loop may be gone.
   bool post(std::function<void()> task);
-  /// 0 when the loop may be gone.
+  /// Returns 0 when the loop may be gone.
   Loop::TimerId after(std::chrono::milliseconds delay, std::function<void()> task);
   void cancel(Loop::TimerId id);
   bool in_loop_thread() const;

@@ -1,10 +1,10 @@
-// Duplex: a connection that has left HTTP behind (101 Switching Protocols): bytes both ways, which nobody here reads.
+// Duplex: a connection that has left HTTP (101 Switching Protocols): bytes both ways, which this layer does not parse.
 //
-// A server gets one by upgrade(), a client through an UpgradeObserver. Both ends are the same: write() and end() are
-// the way to the peer, an observer hears what it sends. splice() ties two of them together. Lifecycle: start() once,
-// then the observer hears everything up to on_over(), its last call; a Duplex that is dropped before it was started, or
-// when it is over, closes. There is no time limit: a session may be silent for hours (dead peers are found by TCP's
-// keepalive). Threads: any; the observer is called on the connection's loop.
+// A server gets one by upgrade(), a client through an UpgradeObserver. Both ends are the same: write() and end() send
+// to the peer, an observer receives from it. splice() connects two of them. Lifecycle: start() once, then observer
+// calls up to on_over(), the last one. A Duplex that is dropped before start() or after its end closes. There is no
+// time limit: a session may be silent for hours (TCP keepalive finds dead peers). Threads: any; the observer is called
+// on the connection's loop.
 #pragma once
 
 #include <chrono>
@@ -24,27 +24,27 @@ class Duplex {
    public:
     virtual ~Observer() = default;
     virtual void on_bytes(std::string_view bytes) = 0;
-    /// What was written has gone to the kernel.
+    /// Everything that was written has gone to the kernel.
     virtual void on_drain() = 0;
-    /// The peer sends no more; what is written still reaches it, as far as it has not gone altogether.
+    /// The peer sends no more. Writes still reach it unless its connection is closed both ways.
     virtual void on_end() = 0;
     virtual void on_over() = 0;
   };
   virtual ~Duplex() = default;
   virtual void start(std::shared_ptr<Observer> observer) = 0;
   virtual void write(std::string bytes) = 0;
-  /// No more will be written: the peer is told so behind what was.
+  /// Closes this side's stream after everything that was written.
   virtual void end() = 0;
-  /// Ends it now, both ways. Harmless when it is over.
+  /// Closes both ways at once. Does nothing when it is over.
   virtual void close() = 0;
-  /// Stops reading (true), so that the peer has to wait, and goes on (false).
+  /// Stops reading (true), so that the peer has to wait, and continues (false).
   virtual void pause(bool paused) = 0;
-  /// Bytes that wait for the kernel.
+  /// Returns the number of bytes that wait for the kernel.
   virtual std::size_t backlog() const = 0;
   virtual const std::shared_ptr<Courier>& courier() const = 0;
 };
 
-/// A sink that can give its connection away.
+/// A sink that can hand over its connection.
 class UpgradableSink {
  public:
   virtual ~UpgradableSink() = default;
@@ -63,13 +63,13 @@ class UpgradeObserver : public ResponseObserver {
   virtual void on_upgrade(std::shared_ptr<Duplex> connection) = 0;
 };
 
-/// What one side of a splice may have on its way to the other before it has to wait.
+/// How many bytes one side of a splice may have on their way before it has to wait.
 inline constexpr std::size_t kSpliceBytesMax = 256 * 1024;
-/// How long the way back may be silent once one side has ended.
+/// How long the other direction may be silent after one side has ended.
 inline constexpr std::chrono::milliseconds kHalfClosedTime{1'000};
 
 /// Carries bytes between both until both have ended, or one has gone; neither is read faster than the other takes. When
-/// one side ends, the other is told behind the last byte, and has kHalfClosedTime of silence to end as well. `over` is
+/// one side ends, the other is closed after the last byte and has kHalfClosedTime of silence to end as well. `over` is
 /// called once, when both are closed. Starts both.
 void splice(const std::shared_ptr<Duplex>& a, const std::shared_ptr<Duplex>& b, std::function<void()> over = {});
 

@@ -1,5 +1,5 @@
-// The words of a header's value: a list with commas (RFC 9110 5.6.1), blanks around them and empty ones left out. Pure;
-// views of what is given.
+// header_words: the words of a header's value: a list with commas (RFC 9110 5.6.1), without surrounding blanks and
+// empty words. Pure; returns views of the argument.
 #pragma once
 
 #include <algorithm>

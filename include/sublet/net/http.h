@@ -1,5 +1,5 @@
-// HTTP messages and the two callback interfaces that every transport speaks: ResponseSink (a server's way to answer)
-// and ResponseObserver (a client's way to listen). No sockets here: the in-process transport uses the same types.
+// HTTP messages and the two callback interfaces of every transport: ResponseSink (answers of a server) and
+// ResponseObserver (answers to a client). No sockets here: the in-process transport uses the same types.
 #pragma once
 
 #include <chrono>
@@ -38,7 +38,7 @@ class Headers {
   std::vector<std::pair<std::string, std::string>> fields_;
 };
 
-/// Who is at the other end of a connection, as far as the transport itself proves it.
+/// The identity of a connection's peer, as far as the transport proves it.
 struct PeerIdentity {
   enum class Kind { anonymous, certificate, unix_socket, in_process } kind = Kind::anonymous;
   // certificate: verified against the server's client CA with clientAuth usage
@@ -65,13 +65,13 @@ struct Request {
 /// Percent-decoding; nullopt when malformed. `plus_is_space` for query strings.
 std::optional<std::string> percent_decode(std::string_view text, bool plus_is_space = false);
 std::string percent_encode(std::string_view text);  // everything but unreserved characters
-/// Query parameters in order, decoded; malformed escapes are kept as they stand (as Go's lenient parser does not fail).
+/// Returns query parameters in order, decoded. Malformed escapes stay unchanged, as in Go's lenient parser.
 std::vector<std::pair<std::string, std::string>> parse_query(std::string_view query);
 std::string_view reason_phrase(int code);
 
-/// How a handler answers one request. Exactly one respond(), or start() then any number of write() then end(). A long
-/// answer is better given as a BodySource (body_source.h), which is pulled while the peer reads.
-/// Thread-safe; calls after the peer went away are harmless. The sink may outlive the connection.
+/// Takes the answer to one request. Exactly one respond(), or start() then any number of write() then end(). Give a
+/// long answer as a BodySource (body_source.h), which is pulled while the peer reads. Thread-safe; calls after the peer
+/// went away do nothing. The sink may outlive the connection.
 class ResponseSink {
  public:
   virtual ~ResponseSink() = default;
@@ -82,36 +82,36 @@ class ResponseSink {
   /// Appends to the stream. The bytes are shared, not copied: one encoded watch frame serves every watcher.
   virtual void write(std::shared_ptr<const std::string> bytes) = 0;
   virtual void end() = 0;
-  /// Ends the stream hard (connection reset) after an error in mid-stream.
+  /// Resets the connection after an error in mid-stream.
   virtual void abort() = 0;
-  /// Bytes accepted by write() but not yet handed to the kernel.
+  /// Returns the bytes accepted by write() but not yet written to the kernel.
   virtual std::size_t backlog() const = 0;
-  /// False while the peer is so far behind that a writer should pause; on_drain() says when to go on.
+  /// Returns false while the peer is so far behind that a writer should pause until on_drain().
   bool wants_more() const { return backlog() < kBacklogHigh; }
   virtual bool closed() const = 0;
   /// Called once (on the loop's thread), when the exchange is over: answered completely, or the peer went away.
   virtual void on_close(std::function<void()> callback) = 0;
-  /// Called (on the loop's thread) whenever backlog() has fallen to zero. Null: nobody asks any more.
+  /// Called (on the loop's thread) whenever backlog() has fallen to zero. Null removes the callback.
   virtual void on_drain(std::function<void()> callback) = 0;
-  /// The way to the loop that serves this exchange. A server has several: what works for one peer in turns (the steps
-  /// of a long answer, a watch's rounds, what a commit has to say) runs there. Two sinks are on the same loop when
-  /// their couriers are the same object.
+  /// Returns the courier of the loop that serves this exchange. A server has several loops: a peer's work in turns (the
+  /// steps of a long answer, a watch's rounds, the callbacks of a commit) runs there. Two sinks are on the same loop
+  /// when their couriers are the same object.
   virtual const std::shared_ptr<Courier>& courier() const = 0;
-  /// Has the body of a request with body_follows read; `then` hears it whole on the loop's thread, or is dropped
-  /// unheard when the peer leaves, sends too much or is too slow, which the transport answers. At most once. Who
-  /// answers without it never gets it.
+  /// Reads the body of a request with body_follows and calls `then` with all of it on the loop's thread. When the peer
+  /// leaves, sends too much or is too slow, the transport answers and destroys `then` without a call. At most once, and
+  /// not after an answer.
   virtual void read_body(std::function<void(std::string)> then) { then({}); }  // NOLINT: overriders keep it
-  /// The peer has shown who it is: its connection no longer counts among the strangers (HttpServerLimits).
+  /// Marks the peer as authenticated: its connection no longer counts among the strangers (HttpServerLimits).
   virtual void peer_is_known() {}
 
   static constexpr std::size_t kBacklogHigh = 256 * 1024;
 };
 
 /// A server's entry. Called on a loop's thread: must not block; answer later through the sink. The body has been read,
-/// unless the server was told to call with heads first.
+/// unless the server calls with heads first (HttpServerLimits::heads_first).
 using Handler = std::function<void(Request, std::shared_ptr<ResponseSink>)>;
 
-/// How a client hears one answer. Calls come in order on one thread (the loop's, or the server's for in-process).
+/// Receives one answer for a client. Calls come in order on one thread (the loop's, or the server's for in-process).
 class ResponseObserver {
  public:
   virtual ~ResponseObserver() = default;
@@ -122,13 +122,13 @@ class ResponseObserver {
 };
 
 /// A running exchange on the client's side. Destroying it cancels: afterwards no observer call runs or will run,
-/// unless the destructor is called from within one.
+/// unless the destructor runs within one.
 class Exchange {
  public:
   virtual ~Exchange() = default;
-  /// Stops hearing the answer (true), so that the peer has to wait with it, and goes on (false): for an observer that
-  /// cannot take more for now. What is on its way already, some 256 KiB, still comes; while paused, neither the
-  /// answer's end nor the peer's is noticed, only the time limit. Any thread.
+  /// Stops reading the answer (true), so that the peer has to wait, and continues (false). For observers that cannot
+  /// take more for now. Bytes already on their way, about 256 KiB, still come. While paused, only the time limit is
+  /// noticed, not the end of the answer or of the peer. Any thread.
   virtual void pause(bool paused) = 0;
 };
 

@@ -12,28 +12,21 @@
 #include <string>
 #include <string_view>
 
+#include "sublet/net/endpoint.h"
 #include "sublet/net/http.h"
 #include "sublet/net/loop.h"
-#include "sublet/net/tls_context.h"
 
 struct sockaddr;
 
 namespace sublet::net {
 
-struct Endpoint {
-  std::string host;  // name or address; empty for unix
-  int port = 0;
-  std::string unix_path;
-  std::shared_ptr<TlsContext> tls;  // null: plain
-};
-
 struct HttpClientOptions {
-  std::size_t connections_max = 64;       // streams included; further requests wait in line
+  std::size_t connections_max = 64;       // streams included; further requests wait in a queue
   std::size_t idle_connections_max = 32;  // as many as a syncer at full load has calls in flight
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds idle_timeout{90'000};
-  /// Asked before each connection to an address that the endpoint's name has: why not, empty when it may be. Null: all
-  /// may.
+  /// Called before each connection to an address of the endpoint's name. Returns why it is refused; empty: allowed.
+  /// Null: all addresses are allowed.
   std::function<std::string_view(const sockaddr& address)> may_connect = {};
 };
 

@@ -24,7 +24,7 @@ class Loop final : public Strand {
   void stop();
   bool in_loop_thread() const;
   void post(std::function<void()> task) override;
-  /// Runs the task on the loop's thread and waits for it. While no thread is inside run(), the caller stands in for it,
+  /// Runs the task on the loop's thread and waits for it. While no thread is inside run(), the caller takes its place,
   /// so that what owns sockets can be taken down before, after and while the loop runs.
   void run_sync(const std::function<void()>& task);
 

@@ -1,10 +1,10 @@
-// OutboundClient: HTTPS requests to where somebody else says, guarded: the one way out for a tenant's word.
+// OutboundClient: guarded HTTPS requests to targets that a tenant names.
 //
-// Only addresses that the AddressRules allow are connected to, looked at after the name was resolved and for every
-// connection. A request has a deadline and its answer a size; redirects are not followed; connections are kept and used
-// again. Nothing blocks: a peer that hangs holds a connection until the deadline and nobody else's request.
-// Lifecycle: the loop must outlive the client and the calls. Threads: any; `done` comes on the loop's thread, once,
-// unless the call was dropped before.
+// It connects only to addresses that the AddressRules allow, checked for every connection after the name was resolved.
+// A request has a deadline and its answer a maximum size. It follows no redirects and reuses connections. Nothing
+// blocks: a peer that hangs holds one connection until the deadline and delays no other request. Lifecycle: the loop
+// must outlive the client and the calls. Threads: any; `done` comes on the loop's thread, once, unless the call was
+// dropped before.
 #pragma once
 
 #include <chrono>
@@ -20,14 +20,14 @@
 
 namespace sublet::net {
 
-/// Who is asked. Requests to an equal peer share connections.
+/// The target of a request. Requests to equal peers share connections.
 struct OutboundPeer {
   std::string host;  // name or address to connect to
   int port = 443;
   std::string server_name;                   // sent, and verified in the certificate; empty: the host
   std::string ca_pem;                        // empty: the system's roots
   std::string certificate_pem{}, key_pem{};  // shown to the peer; empty: none
-  bool any_certificate = false;              // whatever the peer shows is good
+  bool any_certificate = false;              // accept every certificate of the peer
   bool operator==(const OutboundPeer&) const = default;
 };
 
@@ -39,10 +39,9 @@ struct OutboundRequest {
 
 class OutboundClient {
  public:
-  /// Dropping it cancels the call; not from within `done`.
+  /// Destroying it cancels the call. Do not destroy it within `done`.
   using Call = std::shared_ptr<void>;
-  /// An error is about the way there and back (timeout, service_unavailable, request_entity_too_large), never an HTTP
-  /// code.
+  /// An error is one of the transport (timeout, service_unavailable, request_entity_too_large), never an HTTP code.
   using Done = std::function<void(Result<Response>)>;
 
   OutboundClient(Loop& loop, AddressRules rules);
@@ -51,10 +50,10 @@ class OutboundClient {
   OutboundClient& operator=(const OutboundClient&) = delete;
 
   [[nodiscard]] Call call(const OutboundPeer& peer, OutboundRequest request, Done done);
-  /// For an answer that is heard as it comes: the same guard, and what else the caller sets.
+  /// Returns a transport with the same guard, for answers that are read as they come.
   Result<std::shared_ptr<Transport>> transport_to(const OutboundPeer& peer);
 
-  static constexpr std::size_t kPeersMax = 64;  // whose connections are kept; the least used goes
+  static constexpr std::size_t kPeersMax = 64;  // with open connections; the least recently used is closed
 
  private:
   struct Known {

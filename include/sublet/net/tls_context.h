@@ -1,4 +1,4 @@
-// TLS material: one shared OpenSSL context per server or client, and the making of keys and certificates.
+// TLS: one shared OpenSSL context per server or client, and functions that make keys and certificates.
 //
 // TlsContext is immutable and shared by all connections. Settings that matter for memory: release-buffers mode, no
 // session cache, TLS 1.2+. ALPN offers what `alpn` lists, in order ("http/1.1" today, "h2" before it later).
@@ -21,7 +21,7 @@ namespace sublet::net {
 struct TlsServerConfig {
   std::string certificate_pem;  // chain, leaf first
   std::string key_pem;
-  std::string client_ca_pem;  // empty: client certificates are not asked for; else asked for, verified when sent
+  std::string client_ca_pem;  // empty: the server requests no client certificates; else it verifies those that are sent
   std::vector<std::string> alpn = {"http/1.1"};
 };
 
@@ -41,7 +41,7 @@ class TlsContext {
   TlsContext& operator=(const TlsContext&) = delete;
   ssl_ctx_st* native() const { return context_; }
   const std::string& server_name() const { return server_name_; }
-  /// False for a client that skips verification.
+  /// Returns false for a client that skips verification.
   bool verifies_peer() const { return verifies_peer_; }
 
  private:
@@ -68,14 +68,14 @@ struct CertificateRequest {
   std::chrono::hours lifetime{24 * 365};
 };
 
-/// ECDSA P-256. Self-signed when `issuer` is null.
+/// Makes an ECDSA P-256 key and its certificate, self-signed when `issuer` is null.
 Result<KeyPair> make_certificate(const CertificateRequest& request, const KeyPair* issuer,
                                  WallTime now = Clock::system().now());
-/// An ECDSA P-256 key, PEM (PKCS#8): for service-account tokens.
+/// Makes an ECDSA P-256 key for service account tokens, PEM (SEC1).
 Result<std::string> make_key();
-/// When the (first) certificate in the text ends.
+/// Returns the end of the (first) certificate in the text.
 std::optional<WallTime> certificate_not_after(std::string_view pem);
-/// What PeerIdentity::sha256 is of whoever shows the (first) certificate in the text; "" when there is none.
+/// Returns the PeerIdentity::sha256 of a peer with the first certificate in the text; "" when there is none.
 std::string certificate_sha256(std::string_view pem);
 
 }  // namespace sublet::net

@@ -1,6 +1,6 @@
-// WebSocket: the server's end of RFC 6455 over bytes: messages out of frames, frames out of messages. No extensions.
+// WebSocket: the server's end of RFC 6455 over bytes: frames to messages and messages to frames. No extensions.
 //
-// Bounded: a message of more than kMessageMax is a fault. Not thread-safe. Pure but for what it calls.
+// A message of more than kMessageMax bytes is an error. Not thread-safe. Pure except for its callbacks.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace sublet::net {
 
-/// Sec-WebSocket-Accept for a Sec-WebSocket-Key.
+/// Returns the Sec-WebSocket-Accept for a Sec-WebSocket-Key.
 std::string websocket_accept(std::string_view key);
 
 class WebSocket {
@@ -18,15 +18,15 @@ class WebSocket {
   struct Calls {
     std::function<void(std::string_view message)> message;
     std::function<void(std::string bytes)> send;
-    /// The peer closed, or spoke something else: nothing more comes.
+    /// The peer closed or violated the protocol. The last call.
     std::function<void()> over;
   };
   explicit WebSocket(Calls calls) : calls_(std::move(calls)) {}
   void put(std::string_view bytes);
-  /// A binary message, or a text.
+  /// Returns the frame of a binary or text message.
   void send(std::string_view message);
   void send_text(std::string_view text);
-  /// The closing handshake's first half, with "normal closure". Nothing is sent after it.
+  /// Returns the close frame with "normal closure". Send nothing after it.
   void close();
 
   static constexpr std::size_t kMessageMax = 4 * 1024 * 1024;

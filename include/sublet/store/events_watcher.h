@@ -1,5 +1,4 @@
-// EventsWatcher: a Watcher for who wants the events alone. Threads: as Watcher; a value's lifetime is the
-// Subscription's.
+// EventsWatcher: a Watcher that passes the events to a function and ignores progress. Threads: as Watcher.
 #pragma once
 
 #include <functional>
@@ -7,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sublet/store/store.h"
+#include "sublet/store/watcher.h"
 
 namespace sublet::store {
 
@@ -22,7 +21,7 @@ class EventsWatcher final : public Watcher {
   const Take take_;
 };
 
-/// Whoever it calls outlives the Subscription.
+/// The objects that `take` uses must outlive the Subscription.
 inline std::shared_ptr<Watcher> watch_events(EventsWatcher::Take take) {
   return std::make_shared<EventsWatcher>(std::move(take));
 }

@@ -1,8 +1,8 @@
-// A Store without a commit thread, for whoever owns order: what submit() accepts is durable, told and answered before
-// it returns, on the caller's thread; compact() and close() likewise.
+// A Store without a commit thread. submit() makes the write durable, calls the listeners and answers on the caller's
+// thread before it returns; compact() and close() do the same.
 //
-// For one thread alone, and for logs that do not block (make_memory_log()): a simulation that replays itself.
-// Compaction by age has its turn at writes only. A callback may submit(), never commit() or compact().
+// Threads: one alone. For simulations that replay themselves, over logs that do not block (make_memory_log()).
+// Compaction by age runs only when something is written. A callback may submit(), never commit() or compact().
 #pragma once
 
 #include <memory>
