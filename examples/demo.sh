@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The main job of sublet, shown and checked step by step: two tenants share one GPU through KAI's fractions, a third pod
-# has to wait, and everything is gone at the end. `make demo` runs it on the embedded host; with HOST_KUBECONFIG set
-# it runs against that host instead (GPUs and a scheduler named kai-scheduler are then the host's business).
+# The main use of sublet, shown and checked step by step: two tenants share one GPU through KAI's fractions, a third pod
+# waits, and nothing is left at the end. `make demo` runs it on the embedded host. With HOST_KUBECONFIG set it runs on
+# that host instead, which then needs GPUs, KAI, and the queues rag-legal and rag-sales.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${KUBECTL:=kubectl}"
@@ -20,7 +20,7 @@ cleanup() {
     folder=$(dirname "$record")
     sublet delete "$(basename "$folder")" -n "$(basename "$(dirname "$folder")")" --yes --force >/dev/null 2>&1 || true
   done
-  # The embedded host was kept for the last look at it.
+  # The embedded host still runs: `delete --keep-host` kept it for the last checks.
   [ ! -e "$SUBLET_STATE_DIR/host/daemon.lock" ] || kill "$(cat "$SUBLET_STATE_DIR/host/daemon.lock")" 2>/dev/null || true
   rm -rf "$state"
 }
@@ -43,9 +43,24 @@ host() { "$KUBECTL" --kubeconfig "${HOST_KUBECONFIG:-$SUBLET_STATE_DIR/host/admi
 host_flags=()
 [ -z "${HOST_KUBECONFIG:-}" ] || host_flags=(--host-kubeconfig "$HOST_KUBECONFIG")
 
+queue() {  # queue NAME: a queue of KAI, which the operator of the host makes for a team
+  [ -z "${HOST_KUBECONFIG:-}" ] || return 0
+  host apply -f - <<Y
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: $1}
+spec:
+  resources:
+    gpu: {quota: 0, limit: -1, overQuotaWeight: 1}
+    cpu: {quota: 0, limit: -1, overQuotaWeight: 1}
+    memory: {quota: 0, limit: -1, overQuotaWeight: 1}
+Y
+}
+
 say "1. A virtual cluster for the legal team, on a host with one GPU"
 show sublet create rag-legal --namespace team-legal -f templates/gpu-fraction.yaml "${host_flags[@]}"
 show host get nodes -o custom-columns='NODE:.metadata.name,GPUS:.status.allocatable.nvidia\.com/gpu'
+show queue rag-legal
 show sublet list
 
 say "2. The team applies its half-GPU pod with plain kubectl"
@@ -67,8 +82,9 @@ expect "the host's token" "$(of_host '{.spec.automountServiceAccountToken}')" fa
 group=$(of_host '{.metadata.labels.runai-gpu-group}')
 [ -n "$group" ] || { echo "demo: the host pod has no runai-gpu-group" >&2; exit 1; }
 
-say "4. A second team shares the same GPU; it cannot choose whose"
+say "4. A second team shares the same GPU; it cannot choose another team's group"
 show sublet create rag-sales --namespace team-sales -f templates/gpu-fraction.yaml "${host_flags[@]}"
+show queue rag-sales
 sed 's/kai.scheduler\/queue: test/&\n    runai-gpu-group: stolen/' examples/gpu-sharing-pod.yaml | tenant rag-sales apply -f -
 tenant rag-sales wait --for=condition=Ready pod/gpu-sharing-pod --timeout=60s
 second=$(host get pod gpu-sharing-pod-x-default-x-rag-sales -n team-sales -o jsonpath='{.metadata.labels.runai-gpu-group}')
@@ -90,11 +106,11 @@ show sublet connect rag-legal --namespace team-legal -- "$KUBECTL" logs gpu-shar
 
 say "7. Deleting leaves nothing behind"
 show sublet delete rag-sales --namespace team-sales --yes --keep-host
-expect "what the host still has of rag-sales" \
+expect "what is left of rag-sales on the host" \
   "$(host get pods,services,configmaps,secrets,serviceaccounts -A -l sublet.dev/managed-by=rag-sales -o name)" ""
 expect "namespace team-sales" "$(host get namespace team-sales --ignore-not-found -o name)" ""
 show sublet delete rag-legal --namespace team-legal --yes --keep-host
-expect "what the host still has of any virtual cluster" \
+expect "what is left of any virtual cluster on the host" \
   "$(host get pods,services,configmaps,secrets,serviceaccounts -A -l sublet.dev/managed-by -o name)" ""
 finished=yes
 say "done"

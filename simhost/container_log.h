@@ -1,7 +1,5 @@
-// ContainerLog: the small log of a simulated container, made from its program whenever somebody asks, and the readers
-// that follow one.
-//
-// Nothing is stored: a line is there when its moment has come. Threads: the loop's.
+// ContainerLog: the log of a simulated container, made from its program at each request, and the clients that follow
+// one. Nothing is stored: a line becomes visible when its moment comes. Threads: the loop's.
 #pragma once
 
 #include <functional>
@@ -24,7 +22,7 @@ struct LogQuery {
   std::optional<std::int64_t> tail_lines, limit_bytes;
   std::optional<WallTime> since;
 };
-/// bad_request in upstream's words for malformed numbers and times.
+/// bad_request with upstream's message for malformed numbers and times.
 Result<LogQuery> read_log_query(const std::string& query, WallTime now);
 
 /// The container that is meant: the named one, or the only one. Errors as kube-apiserver and kubelet spell them.

@@ -28,7 +28,7 @@ void put_text(schema::Value object, std::string_view key, const std::string& tex
 
 void EventRecorder::record(const ObjectReference& about, const EventSource& source, Type type,
                            const std::string& reason, const std::string& message, std::uint64_t moment) {
-  // Only warnings come again and again; remembering the happy path of every pod would cost memory for nothing.
+  // Only warnings repeat; remembering every normal event would only cost memory.
   const std::string key = source.component + "/" + reason + "/" + about.field_path + "/" + message;
   if (type == Type::warning) {
     auto& known = remembered_[about.uid];

@@ -1,7 +1,7 @@
-// EventRecorder: writes core/v1 Events behind everything else, so that telling about pods never slows running them.
+// EventRecorder: writes core/v1 Events with low priority, so that events never slow down pods.
 //
-// Each call is one Event object, as Kubernetes' components write the first of a kind; a repetition (same object, reason
-// and message) raises the count of the first instead. Threads: the loop's.
+// Each call makes one Event object, as Kubernetes' components do. A repeated warning (same object, reason and message)
+// raises the count of the first instead. Threads: the loop's.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +33,12 @@ class EventRecorder {
       : client_(client), pipeline_(pipeline), clock_(clock) {}
 
   enum class Type { normal, warning };
-  /// `moment` orders the event among others of the same second when it is told later than it happened; 0: now.
+  /// Writes an event. `moment` orders it among others of the same second if it is written late; 0: now.
   void record(const ObjectReference& about, const EventSource& source, Type type, const std::string& reason,
               const std::string& message, std::uint64_t moment = 0);
-  /// The time in nanoseconds, always rising.
+  /// Returns the time in nanoseconds, greater at each call.
   std::uint64_t next_moment();
-  /// The object is gone: its repetitions need not be remembered.
+  /// Forgets the warnings of an object that is gone.
   void forget(const std::string& uid) { remembered_.erase(uid); }
 
  private:

@@ -7,21 +7,23 @@
 namespace sublet::simhost {
 namespace {
 
-/// Parts of references that no registry has: ours, and those that upstream's conformance tests rely on.
+/// Parts of references that no registry has: our own, and those of upstream's conformance tests.
 constexpr std::array<std::string_view, 4> kNotThere{"does-not-exist", ":non-existent", "/webserver:404",
                                                     "invalid.registry.k8s.io/"};
 
-/// Programs of images, where it matters what they do.
+/// Programs of images whose behaviour matters.
 struct EntryPoint {
   std::string_view image;     // how the name ends, without its tag
   std::string_view argument;  // the first one; "*": any or none
   std::string_view line;      // what it prints first
   bool ends = false;          // at once, with exit code 0: a shell that reads an empty input
 };
-constexpr std::array<EntryPoint, 3> kEntryPoints{{
+constexpr std::array<EntryPoint, 5> kEntryPoints{{
+    {"/pause", "*", "", false},
     {"/e2e-test-images/busybox", "*", "", true},
     {"/e2e-test-images/agnhost", "", "Paused", false},
     {"/e2e-test-images/agnhost", "pause", "Paused", false},
+    {"/e2e-test-images/agnhost", "*", "", false},
 }};
 
 }  // namespace
@@ -48,18 +50,18 @@ std::string pull_failure(const std::string& image) {
          ": not found";
 }
 
-shell::Trace entry_point(const std::string& image, const shell::Words& arguments) {
+std::optional<shell::Trace> entry_point(const std::string& image, const shell::Words& arguments) {
   const std::string full = full_image_name(image);
   const std::string name = full.substr(0, full.find_first_of(":@", full.rfind('/')));
   const std::string_view argument = arguments.empty() ? std::string_view() : arguments[0];
-  shell::Trace out;
   for (const EntryPoint& known : kEntryPoints) {
     if (!name.ends_with(known.image) || (known.argument != "*" && known.argument != argument)) continue;
+    shell::Trace out;
     if (!known.line.empty()) out.lines.push_back({std::chrono::milliseconds(0), std::string(known.line)});
     if (known.ends) out.end = shell::End{std::chrono::milliseconds(0), 0};
-    break;
+    return out;
   }
-  return out;
+  return std::nullopt;
 }
 
 }  // namespace sublet::simhost

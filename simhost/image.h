@@ -1,4 +1,4 @@
-// Image: what the simulation knows of container images: their names in full, which cannot be pulled, and what the
+// Image: what the simulation knows about container images: their full names, which cannot be pulled, and what the
 // programs inside do. Facts are rows of the tables in image.cpp. Pure functions.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace sublet::simhost {
 std::string full_image_name(const std::string& image);
 /// Empty when the image can be "pulled".
 std::string pull_failure(const std::string& image);
-/// What the image's own program does with `arguments`; an image that the tables do not know runs for ever, silently.
-shell::Trace entry_point(const std::string& image, const shell::Words& arguments);
+/// What the image's own program does with `arguments`; nullopt for an image that the tables do not know.
+std::optional<shell::Trace> entry_point(const std::string& image, const shell::Words& arguments);
 
 }  // namespace sublet::simhost

@@ -1,7 +1,7 @@
-// What simhost knows of the KAI scheduler: its annotations, the rules of its admission webhook, and the shares of GPUs.
+// Kai: what simhost knows of the KAI scheduler: its annotations, the rules of its admission webhook, shares of GPUs.
 //
-// Source: KAI's pkg/binder/plugins/gpusharing/gpu-request/gpu_request_validator.go, as rules_test.cpp has it in
-// vectors. Where KAI lets nonsense pass, simhost refuses. Pure functions and values.
+// Source: KAI's pkg/binder/plugins/gpusharing/gpu-request/gpu_request_validator.go; rules_test.cpp has its cases. Where
+// KAI accepts contradictions, simhost refuses. Pure functions and values.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ std::vector<std::string> kai_violations(const schema::Value& pod);
 /// nullopt: no share is asked for, or not validly.
 std::optional<GpuShareRequest> gpu_share_request(const schema::Value& pod);
 
-/// The GPUs of one node that are given away in shares. Each group is one device, taken whole from the node.
+/// The GPUs of one node that are shared. Each group is one device, taken whole from the node.
 class GpuGroups {
  public:
   struct Pick {
@@ -43,9 +43,9 @@ class GpuGroups {
   };
   /// `devices` different devices with `share` left on each, the fullest first; at most `free_devices` new ones.
   std::optional<Pick> pick(std::int64_t share, int devices, std::int64_t free_devices) const;
-  /// True when the group is new, so that it takes a whole device.
+  /// Returns true when the group is new and so takes a whole device.
   bool join(const std::string& group, std::int64_t share);
-  /// True when the group is empty now and its device free again.
+  /// Returns true when the group is empty now and its device is free.
   bool leave(const std::string& group, std::int64_t share);
 
  private:

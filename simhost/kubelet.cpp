@@ -16,10 +16,8 @@ using State = ContainerRun::State;
 
 const kube::Resource kPodsApi{"", "v1", "pods"};
 constexpr milliseconds kWriteRetry{1000};
-constexpr milliseconds kMissingGrace{500};  // before complaining: the copies of two resources do not move as one
+constexpr milliseconds kMissingGrace{500};  // before an event: the informers of two resources are not in step
 constexpr seconds kRestartMin{10}, kRestartMax{300};
-
-const char* kind_name(Dependency::Kind kind) { return kind == Dependency::Kind::config_map ? "configmap" : "secret"; }
 
 std::string waiting_key(Dependency::Kind kind, std::string_view namespace_name, std::string_view name) {
   return std::string(kind_name(kind)) + "/" + std::string(namespace_name) + "/" + std::string(name);
@@ -49,21 +47,16 @@ Kubelet::Kubelet(net::Loop& loop, const kube::Client& client, kube::Pipeline& pi
 void Kubelet::node_changed(const schema::Value& node) {
   const schema::Value metadata = node["metadata"];
   if (metadata["annotations"][kSimulatedAnnotation].text() != "true") return node_removed(metadata["name"].string());
-  std::string address;
+  SimulatedNode& known = nodes_[metadata["name"].string()];
   for (const schema::Value entry : node["status"]["addresses"])
-    if (entry["type"].text() == "InternalIP") address = entry["address"].string();
-  nodes_[metadata["name"].string()] = address;
-  auto labels = schema::Document::object();
-  if (metadata.has("labels")) labels.root().set(metadata["labels"]);
-  node_labels_.insert_or_assign(metadata["name"].string(), std::move(labels));
+    if (entry["type"].text() == "InternalIP") known.address = entry["address"].string();
+  known.labels = metadata.has("labels") ? schema::Document::copy_of(metadata["labels"]) : schema::Document::object();
+  known.allocatable = schema::Document::copy_of(node["status"]["allocatable"]);
 }
 
-void Kubelet::node_removed(const std::string& name) {
-  nodes_.erase(name);
-  node_labels_.erase(name);
-}
+void Kubelet::node_removed(const std::string& name) { nodes_.erase(name); }
 
-// --- pods come, change and go ---
+// --- changes of pods ---
 
 void Kubelet::pod_changed(const kube::CachedPtr& pod, const schema::Value& object) {
   const auto known = runs_.find(pod->uid);
@@ -73,11 +66,11 @@ void Kubelet::pod_changed(const kube::CachedPtr& pod, const schema::Value& objec
   }
   const auto node = nodes_.find(object["spec"]["nodeName"].string());
   if (node == nodes_.end()) return;
-  PodRun& run = *(runs_[pod->uid] = std::make_unique<PodRun>(make_run(pod, object, node->second)));
+  PodRun& run = *(runs_[pod->uid] = std::make_unique<PodRun>(make_run(pod, object, node->second.address)));
   adopt(run, object);
 }
 
-/// A pod new to this kubelet: fresh from the scheduler, or running since before a restart.
+/// A pod new to this kubelet: just scheduled, or running since before a restart.
 void Kubelet::adopt(PodRun& run, const schema::Value& object) {
   if (!run.ip.empty()) addresses_.insert(run.ip);
   if (object["metadata"].has("deletionTimestamp")) return stop(run, object);
@@ -85,7 +78,7 @@ void Kubelet::adopt(PodRun& run, const schema::Value& object) {
   if (run.started == WallTime()) run.started = clock_.now();
   plan_deadline(run, object);
   for (ContainerRun& container : run.containers) {
-    if (container.ever_started) run_program(run, container, object);
+    if (container.ever_started) run_main_program(run, container, object);
     if (container.state == State::running) {
       plan_end(run, container);
       begin_probes(run, container, object);
@@ -183,13 +176,33 @@ bool Kubelet::advance_init(PodRun& run, ContainerRun& container, const schema::V
 }
 
 bool Kubelet::present(const PodRun& run, const Dependency& dependency) const {
-  const kube::Informer* copies =
-      dependency.kind == Dependency::Kind::config_map ? environment_.config_maps : environment_.secrets;
-  const kube::CachedPtr object = copies->get(run.namespace_name, dependency.name);
+  const kube::CachedPtr object = look_up(run, dependency.kind, dependency.name);
   if (!object) return false;
-  if (dependency.key.empty()) return true;
   const schema::Document document = object->document();
+  if (dependency.kind == Dependency::Kind::volume_claim) return document["status"]["phase"].text() == "Bound";
+  if (dependency.key.empty()) return true;
   return document["data"].has(dependency.key) || document["binaryData"].has(dependency.key);
+}
+
+kube::CachedPtr Kubelet::look_up(const PodRun& run, Dependency::Kind kind, std::string_view name) const {
+  const kube::Informer* copies = kind == Dependency::Kind::config_map ? environment_.config_maps
+                                 : kind == Dependency::Kind::secret   ? environment_.secrets
+                                                                      : environment_.volume_claims;
+  return copies->get(run.namespace_name, name);
+}
+
+/// The kubelet's message for a volume that cannot be mounted.
+std::string Kubelet::mount_failure(const PodRun& run, const Dependency& dependency) const {
+  if (dependency.kind != Dependency::Kind::volume_claim)
+    return "MountVolume.SetUp failed for volume \"" + dependency.volume + "\" : " + dependency.not_found();
+  const std::string what =
+      look_up(run, dependency.kind, dependency.name)
+          ? "PVC is not bound"
+          : "failed to fetch PVC from API server: persistentvolumeclaims \"" + dependency.name + "\" not found";
+  const std::string list = "[" + dependency.volume + "]";
+  return "Unable to attach or mount volumes: unmounted volumes=" + list +
+         ", unattached volumes=[], failed to process volumes=" + list + ": error processing PVC " + run.namespace_name +
+         "/" + dependency.name + ": " + what;
 }
 
 void Kubelet::miss(PodRun& run, const Dependency& dependency) {
@@ -201,16 +214,15 @@ void Kubelet::miss(PodRun& run, const Dependency& dependency) {
 bool Kubelet::volumes_present(PodRun& run, const schema::Value& object) {
   if (!run.ip.empty()) return true;  // mounted before
   std::vector<Dependency> absent;
-  for (const Dependency& dependency : volume_dependencies(object["spec"]))
+  for (const Dependency& dependency : volume_dependencies(object))
     if (!present(run, dependency)) absent.push_back(dependency);
   for (const Dependency& dependency : absent) miss(run, dependency);
   if (absent.empty() || std::exchange(run.complained, true)) return absent.empty();
   later(run, kMissingGrace, [this](PodRun& late) {
     const schema::Document pod = late.pod->document();
-    for (const Dependency& dependency : volume_dependencies(pod.root()["spec"]))
+    for (const Dependency& dependency : volume_dependencies(pod.root()))
       if (late.ip.empty() && !present(late, dependency))
-        event(late, nullptr, kWarningEvent, "FailedMount",
-              "MountVolume.SetUp failed for volume \"" + dependency.volume + "\" : " + dependency.not_found());
+        event(late, nullptr, kWarningEvent, "FailedMount", mount_failure(late, dependency));
   });
   return false;
 }
@@ -224,10 +236,8 @@ bool Kubelet::environment_present(PodRun& run, ContainerRun& container, const sc
     if (!absent) absent = &dependency;
   }
   if (!absent) return true;
-  if (container.reason == "CreateContainerConfigError") return false;  // said so already
-  const kube::Informer* copies =
-      absent->kind == Dependency::Kind::config_map ? environment_.config_maps : environment_.secrets;
-  const bool there = copies->get(run.namespace_name, absent->name) != nullptr;
+  if (container.reason == "CreateContainerConfigError") return false;  // reported already
+  const bool there = look_up(run, absent->kind, absent->name) != nullptr;
   const std::string message = there ? "couldn't find key " + absent->key + " in " +
                                           (absent->kind == Dependency::Kind::config_map ? "ConfigMap " : "Secret ") +
                                           run.namespace_name + "/" + absent->name
@@ -253,7 +263,7 @@ void Kubelet::start(PodRun& run, ContainerRun& container, const schema::Value& o
   container.reason.clear();
   container.message.clear();
   container.started = clock_.now();
-  run_program(run, container, object);
+  run_main_program(run, container, object);
   container.ended.reset();
   container.ever_started = true;
   container.id = make_container_id();
@@ -261,29 +271,10 @@ void Kubelet::start(PodRun& run, ContainerRun& container, const schema::Value& o
         "Container image \"" + container.image + "\" already present on machine");
   event(run, &container, kNormalEvent, "Created", "Created container: " + container.name);
   event(run, &container, kNormalEvent, "Started", "Started container " + container.name);
+  if (is_expected_to_end(run, container, object)) report_unknown_program(run, container);
   if (!post_start(run, container, object)) return;
   plan_end(run, container);
   begin_probes(run, container, object);
-}
-
-void Kubelet::run_program(PodRun& run, ContainerRun& container, const schema::Value& object) {
-  const schema::Value spec = container_spec(object, container);
-  container.program =
-      spec["command"].empty() ? entry_point(container.image, words_of(spec["args"], {})) : shell::Trace();
-  container.world.reset();
-  const auto has_exec = [&](const char* list, const char* hook) { return !spec[list][hook]["exec"].empty(); };
-  const bool needs_world = !spec["command"].empty() || has_exec("lifecycle", "postStart") ||
-                           has_exec("lifecycle", "preStop") || !spec["startupProbe"]["exec"].empty() ||
-                           !spec["livenessProbe"]["exec"].empty() || !spec["readinessProbe"]["exec"].empty();
-  if (!needs_world) return;
-  const Lookup lookup = [&](Dependency::Kind kind, std::string_view name) {
-    return (kind == Dependency::Kind::config_map ? environment_.config_maps : environment_.secrets)
-        ->get(run.namespace_name, name);
-  };
-  container.world = std::make_shared<shell::World>(make_world(
-      {object, spec, run.ip, run.host_ip, run.volumes, host_paths_[run.node], lookup}, container.started, random_));
-  if (const shell::Words words = command_line(spec, container.world->variables); !words.empty())
-    container.program = shell::run(words, *container.world);
 }
 
 void Kubelet::fail_pull(PodRun& run, ContainerRun& container, const std::string& why) {
@@ -381,7 +372,7 @@ void Kubelet::fail_pod(PodRun& run, const std::string& reason, const std::string
   write_status(run, run.pod->document().root());
 }
 
-/// Deleted: kills the containers, says how they ended, and takes the object away, at most the grace period later.
+/// After a deletion: kills the containers, reports how they ended, and removes the object, within the grace period.
 void Kubelet::stop(PodRun& run, const schema::Value& object) {
   run.stopping = true;
   cancel_timers(run);
@@ -396,7 +387,7 @@ void Kubelet::stop(PodRun& run, const schema::Value& object) {
   run.stop_timer = later(run, delay, [this](PodRun& late) { leave(late); });
 }
 
-/// The last status goes first: who holds the pod by a finalizer (a Job) waits for how it ended.
+/// The last status goes first: a controller that holds the pod by a finalizer (a Job's) waits for it.
 void Kubelet::leave(PodRun& run) {
   bool killed = false;
   for (ContainerRun& container : run.containers) {
@@ -427,7 +418,7 @@ void Kubelet::remove(const std::string& uid) {
                  });
 }
 
-// --- telling ---
+// --- status and events ---
 
 void Kubelet::write_status(PodRun& run, const schema::Value& object) {
   std::string patch = status_patch(run, object, clock_.now());
@@ -519,7 +510,7 @@ void Kubelet::follow_next_line(PodRun& run) {
   });
 }
 
-// --- small things ---
+// --- helpers ---
 
 net::Loop::TimerId Kubelet::later(const PodRun& run, milliseconds delay, std::function<void(PodRun&)> step) {
   return loop_.after(delay, [weak = weak_from_this(), uid = run.uid, step = std::move(step)] {

@@ -1,9 +1,9 @@
-// Kubelet: runs the pods of all simulated nodes: starts and ends their containers, tells their status, removes what is
-// deleted, and serves their logs.
+// Kubelet: runs the pods of all simulated nodes: starts and ends their containers, writes their status, removes deleted
+// pods, and serves logs, exec, attach, port-forward and metrics.
 //
-// Level-triggered: advance() looks at a PodRun and does what can be done now; timers and changes of pods, ConfigMaps
-// and Secrets call it again. Status is written behind, at most one write per pod in flight. Threads: the loop's, but
-// for nothing. The pipeline must be destroyed before.
+// Level-triggered: advance() does what can be done now for a PodRun; timers and changes of pods, ConfigMaps and Secrets
+// call it again. Status is written asynchronously, with at most one write in flight per pod.
+// Threads: the loop's. Lifecycle: destroy the pipeline first.
 #pragma once
 
 #include <memory>
@@ -29,10 +29,11 @@
 
 namespace sublet::simhost {
 
-/// What the kubelet reads besides pods.
+/// What the kubelet reads beside pods.
 struct PodEnvironment {
   const kube::Informer* config_maps = nullptr;
   const kube::Informer* secrets = nullptr;
+  const kube::Informer* volume_claims = nullptr;
 };
 
 class Kubelet : public std::enable_shared_from_this<Kubelet> {
@@ -44,15 +45,15 @@ class Kubelet : public std::enable_shared_from_this<Kubelet> {
   void node_removed(const std::string& name);
   void pod_changed(const kube::CachedPtr& pod, const schema::Value& object);
   void pod_removed(const std::string& uid);
-  /// A ConfigMap or Secret came or changed.
+  /// A ConfigMap, Secret or volume claim was created or changed.
   void dependency_changed(Dependency::Kind kind, const kube::CachedObject& object);
   void answer_log(const std::string& namespace_name, const std::string& name, const std::string& query,
                   const std::shared_ptr<net::ResponseSink>& sink);
-  /// exec, attach, port-forward: an upgrade, or why not.
+  /// exec, attach, port-forward: answers with an upgrade or an error.
   void connect(const kube::PodConnectRequest& request, const std::shared_ptr<net::ResponseSink>& sink);
-  /// What the pod's own server says.
+  /// Answers as the pod's own server.
   void proxy(const kube::PodProxyRequest& request, const std::shared_ptr<net::ResponseSink>& sink);
-  /// What pods and nodes use.
+  /// Answers with the usage of pods and nodes.
   void answer_metrics(const kube::MetricsQuestion& question, const std::shared_ptr<net::ResponseSink>& sink) const;
 
  private:
@@ -62,8 +63,9 @@ class Kubelet : public std::enable_shared_from_this<Kubelet> {
   Result<session::Protocol> check_session(const kube::PodConnectRequest& request, PodRun*& run,
                                           ContainerRun*& container);
   std::shared_ptr<session::Session> begin_session(const kube::PodConnectRequest& request,
-                                                  session::Protocol::Kind protocol, const PodRun& run,
-                                                  const ContainerRun& container, std::shared_ptr<session::Out> out);
+                                                  const session::Protocol& protocol, PodRun& run,
+                                                  ContainerRun& container, std::shared_ptr<session::Out> out);
+  session::MainProcessCalls main_process_calls(const PodRun& run, const ContainerRun& container, bool stdin_once);
   void end_sessions(const std::string& uid, std::string_view container, int exit_code);
 
   void adopt(PodRun& run, const schema::Value& object);
@@ -74,13 +76,23 @@ class Kubelet : public std::enable_shared_from_this<Kubelet> {
   bool volumes_present(PodRun& run, const schema::Value& object);
   bool environment_present(PodRun& run, ContainerRun& container, const schema::Value& object);
   bool present(const PodRun& run, const Dependency& dependency) const;
+  kube::CachedPtr look_up(const PodRun& run, Dependency::Kind kind, std::string_view name) const;
+  std::string mount_failure(const PodRun& run, const Dependency& dependency) const;
   void miss(PodRun& run, const Dependency& dependency);
-  /// True when the next container may start.
+  /// Returns true when the next container may start.
   bool advance_init(PodRun& run, ContainerRun& container, const schema::Value& object);
   void start(PodRun& run, ContainerRun& container, const schema::Value& object);
   void fail_pull(PodRun& run, ContainerRun& container, const std::string& why);
-  /// Runs the container's command through, from the moment it started.
-  void run_program(PodRun& run, ContainerRun& container, const schema::Value& object);
+  /// Sets container.program: what its main process does from the moment it started.
+  void run_main_program(PodRun& run, ContainerRun& container, const schema::Value& object);
+  /// Writes an event if a program that the simulation does not know was given a short life.
+  void report_unknown_program(const PodRun& run, const ContainerRun& container);
+  /// What the container's processes see; made when it is first needed.
+  shell::World& world_of(PodRun& run, ContainerRun& container, const schema::Value& object);
+  /// The same for a new process, with the volumes as they are now.
+  shell::World present_world(PodRun& run, ContainerRun& container, const schema::Value& object);
+  template <class Use>
+  void with_world_source(PodRun& run, const ContainerRun& container, const schema::Value& object, Use use);
   void plan_end(PodRun& run, ContainerRun& container);
   void ended(PodRun& run, ContainerRun& container, int exit_code);
   void plan_restart(PodRun& run, ContainerRun& container);
@@ -88,16 +100,16 @@ class Kubelet : public std::enable_shared_from_this<Kubelet> {
   void plan_probe(PodRun& run, const ContainerRun& container, Probe& probe, std::chrono::milliseconds delay);
   void probe(PodRun& run, ContainerRun& container, Probe& probe);
   void judge(PodRun& run, ContainerRun& container, Probe& probe, bool success);
-  /// A command in the container, as a probe or hook: what it printed, and its exit code.
+  /// A probe or hook in the container: what it printed, and its exit code.
   struct ExecResult {
     std::chrono::milliseconds time{0};
     int exit_code = 0;
     std::string output{};
   };
   ExecResult exec(ContainerRun& container, const schema::Value& command);
-  /// False: it failed, and the container is killed.
+  /// Returns false when the hook failed; the container is killed then.
   bool post_start(PodRun& run, ContainerRun& container, const schema::Value& object);
-  /// How long a container takes to stop; sets its exit code.
+  /// Returns how long a container takes to stop, and sets its exit code.
   std::chrono::milliseconds stop_time(ContainerRun& container, const schema::Value& object,
                                       std::chrono::milliseconds grace);
 
@@ -110,7 +122,7 @@ class Kubelet : public std::enable_shared_from_this<Kubelet> {
   void send_status(PodRun& run, std::string patch);
   void status_written(const std::string& uid, const Result<std::string>& answer);
 
-  /// Runs `step` on the run later, unless it is gone by then.
+  /// Runs `step` on the run later, unless the pod is gone by then.
   net::Loop::TimerId later(const PodRun& run, std::chrono::milliseconds delay, std::function<void(PodRun&)> step);
   void cancel_timers(PodRun& run);
   void cancel_timers(ContainerRun& container);
@@ -128,8 +140,11 @@ class Kubelet : public std::enable_shared_from_this<Kubelet> {
   const SimHostOptions options_;
   Clock& clock_;
   Random& random_;
-  std::unordered_map<std::string, std::string> nodes_;                            // simulated ones: name -> address
-  std::unordered_map<std::string, schema::Document> node_labels_;                 // of the same
+  struct SimulatedNode {
+    std::string address;
+    schema::Document labels = schema::Document::object(), allocatable = schema::Document::object();
+  };
+  std::unordered_map<std::string, SimulatedNode> nodes_;                          // by name
   std::unordered_map<std::string, std::unique_ptr<PodRun>> runs_;                 // by uid
   std::unordered_map<std::string, std::unordered_set<std::string>> waiting_for_;  // "configmap/ns/name" -> uids
   std::unordered_map<std::string, Trees> host_paths_;                             // by node

@@ -1,4 +1,4 @@
-// What the simulated nodes and their pods use (simhost/usage.h), as metrics-server would say it.
+// The usage of the simulated nodes and their pods (simhost/usage.h), in the form of metrics-server.
 #include "simhost/kubelet.h"
 #include "simhost/usage.h"
 #include "sublet/base/status_json.h"
@@ -10,7 +10,7 @@ using About = kube::MetricsQuestion::About;
 using schema::Document;
 using schema::Value;
 
-constexpr const char* kWindow = "1s";  // it has never been otherwise since the container started
+constexpr const char* kWindow = "1s";  // usage is constant from the container's start
 
 Document labels_of(const kube::CachedObject& object) {
   auto labels = Document::parse_json(object.raw({"metadata", "labels"}));
@@ -45,8 +45,8 @@ void Kubelet::add_pods(kube::MetricsAnswer& answer, const std::string& now) cons
 }
 
 void Kubelet::add_nodes(kube::MetricsAnswer& answer, const std::string& now) const {
-  for (const auto& [name, labels] : node_labels_) {
-    if (!answer.wants("", name, labels.root())) continue;
+  for (const auto& [name, node] : nodes_) {
+    if (!answer.wants("", name, node.labels.root())) continue;
     Usage usage = idle_node_usage();
     for (const auto& [uid, run] : runs_) {
       if (run->node != name || run->phase != "Running" || run->stopping) continue;
@@ -54,7 +54,7 @@ void Kubelet::add_nodes(kube::MetricsAnswer& answer, const std::string& now) con
       for (const ContainerRun& container : run->containers)
         if (is_measured(container)) usage += container_usage(container_spec(pod.root(), container));
     }
-    Value measured = answer.add("", name, labels.root(), now);
+    Value measured = answer.add("", name, node.labels.root(), now);
     put_time(measured, now);
     usage.put(measured.object("usage"));
   }

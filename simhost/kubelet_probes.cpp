@@ -1,4 +1,4 @@
-// The kubelet's commands in containers: probes, hooks, and how long a container takes to stop.
+// Commands that the kubelet runs in containers: probes, hooks, and how long a container takes to stop.
 #include <algorithm>
 
 #include "simhost/kubelet.h"
@@ -13,14 +13,14 @@ using State = ContainerRun::State;
 }  // namespace
 
 Kubelet::ExecResult Kubelet::exec(ContainerRun& container, const schema::Value& command) {
-  if (!container.world) return {};
+  if (!container.world) return {};        // it has no exec hooks or probes
   shell::World world = *container.world;  // its files are shared, its variables are the process's own
   world.start = clock_.now();
   const shell::Trace trace = shell::run(words_of(command, world.variables), world, shell::Context::probe);
   ExecResult out;
   out.exit_code = trace.end ? trace.end->exit_code : 0;
   out.time = trace.end ? trace.end->at : milliseconds::max();
-  for (const shell::Line& line : trace.lines) out.output += line.text + "\n";
+  for (const shell::Line& line : trace.lines) out.output += line.bytes();
   return out;
 }
 
@@ -67,7 +67,7 @@ void Kubelet::probe(PodRun& run, ContainerRun& container, Probe& asked) {
   const Probe::Kind kind = asked.kind;
   if (!waits) judge(run, container, asked, success);
   if (container.state != State::running || container.restarts != restarts) return;
-  // What cannot change is not asked again: an idle host has no timers.
+  // A probe whose result cannot change ends here, so that an idle host has no timers.
   const bool settled = !waits && !asked.is_exec() && asked.successes >= asked.success_threshold;
   if (settled || (kind == Probe::Kind::startup && container.started_up)) return;
   plan_probe(run, container, asked, asked.period);
@@ -121,7 +121,10 @@ milliseconds Kubelet::stop_time(ContainerRun& container, const schema::Value& ob
   }
   if (!handler) return std::min(grace, out + options_.stop_time);
   const auto since = std::chrono::duration_cast<milliseconds>(clock_.now() + out - container.started);
-  for (shell::Line& line : handler->lines) container.program.lines.push_back({since + line.at, std::move(line.text)});
+  for (shell::Line& line : handler->lines) {
+    line.at += since;
+    container.program.lines.push_back(std::move(line));
+  }
   if (!handler->end || out + handler->end->at > grace) return grace;
   container.exit_code_when_stopped = handler->end->exit_code;
   return out + handler->end->at;

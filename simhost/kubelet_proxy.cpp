@@ -1,4 +1,4 @@
-// What a pod's own server answers to pods/NAME/proxy.
+// The pod's own server behind pods/NAME/proxy.
 #include <charconv>
 
 #include "simhost/kubelet.h"
@@ -36,7 +36,7 @@ int asked_code(const std::string& text) {
   return read.ec == std::errc() && code >= 200 && code <= 599 ? code : 400;
 }
 
-// The first that a container names, as the API server looks for it.
+// The first port that a container names, as the API server chooses it.
 std::string first_port(const PodRun& run) {
   const auto pod = run.pod->document();
   for (const schema::Value container : pod["spec"]["containers"])

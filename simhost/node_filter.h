@@ -1,7 +1,6 @@
-// Whether a node is open to a pod, but for resources: the scheduler's filters as pure functions.
-//
-// Taints and tolerations, nodeSelector, required node affinity, cordoned nodes. Each filter gives the reason in the
-// words of Kubernetes' own scheduler, empty when the node passes.
+// NodeFilter: whether a node accepts a pod, apart from resources: taints and tolerations, nodeSelector, required node
+// affinity, cordoned nodes. Each filter returns the reason with the message of Kubernetes' scheduler, empty when the
+// node passes. Pure functions.
 #pragma once
 
 #include <string>
@@ -14,7 +13,7 @@ namespace sublet::simhost {
 std::string refused_by_taints(const schema::Value& pod_spec, const schema::Value& node);
 /// nodeSelector and requiredDuringSchedulingIgnoredDuringExecution.
 std::string refused_by_affinity(const schema::Value& pod_spec, const schema::Value& node);
-/// All of them in the scheduler's order; the first reason.
+/// Returns the first reason of all filters, in the scheduler's order.
 std::string refused_by_node(const schema::Value& pod_spec, const schema::Value& node);
 
 }  // namespace sublet::simhost

@@ -34,7 +34,7 @@ Outcome NodeKeeper::write_node(const NodeShape& shape) {
   const auto created = client_.create(kNodesApi, "", node.root());
   if (auto done = made(created); !done) return done;
   if (created && !(*created)["status"]["allocatable"].empty()) return {};
-  // It was there (other flags, perhaps), or the server keeps status for its subresource.
+  // The node existed (maybe with other flags), or the server accepts status only through its subresource.
   schema::Document meta = schema::Document::object();
   schema::Value labels = meta.root().object("metadata");
   labels.put("labels", node["metadata"]["labels"]);

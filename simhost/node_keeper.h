@@ -1,7 +1,7 @@
-// NodeKeeper: writes the simulated nodes, keeps their leases fresh, and makes the RuntimeClass that GPU pods name.
+// NodeKeeper: writes the simulated nodes and the RuntimeClass `nvidia`, and renews the nodes' leases.
 //
-// write() blocks (start-up); renewal runs on the loop, two small writes per node and period. Idle cost of the simulated
-// host is this alone. Threads: write() from any but the loop's, the rest on the loop's.
+// write() blocks (start-up). Renewal runs on the loop, two small writes per node and period; an idle host does nothing
+// else. Threads: write() from any thread but the loop's, the rest on the loop's.
 #pragma once
 
 #include <memory>

@@ -16,7 +16,7 @@ constexpr Pair kLabels[] = {
     {"kubernetes.io/os", "linux"},        {"topology.kubernetes.io/region", "sim"},
 };
 
-// What GPU feature discovery says of one A100 with 40 GB; counts and sharing are added by make_node().
+// Labels of GPU feature discovery for one A100 with 40 GB; make_node() adds counts and sharing.
 constexpr std::string_view kGpuProduct = "NVIDIA-A100-SXM4-40GB";
 constexpr int kGpuMemoryMib = 40960;
 constexpr Pair kGpuLabels[] = {

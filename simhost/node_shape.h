@@ -1,8 +1,8 @@
-// NodeShape: what the simulated nodes look like: CPU nodes, GPU nodes whole, time-sliced or cut by MIG.
+// NodeShape: what the simulated nodes look like: CPU nodes, and GPU nodes, whole, time-sliced or cut by MIG.
 //
-// Labels are those that GPU feature discovery sets. A node that carries the
-// annotation kSimulatedAnnotation is run by simhost's kubelet, whoever made it: users may add shapes of their own.
-// To add a shape: a row in the tables of node_shape.cpp. Pure functions.
+// Labels are those of GPU feature discovery. simhost's kubelet runs every node with the annotation
+// kSimulatedAnnotation, so users may add nodes of their own. To add a shape: a row in the tables of node_shape.cpp.
+// Pure functions.
 #pragma once
 
 #include <string>

@@ -1,5 +1,7 @@
 #include "simhost/pod_dependencies.h"
 
+#include "simhost/pod_claims.h"
+
 namespace sublet::simhost {
 namespace {
 
@@ -14,14 +16,26 @@ void add_reference(std::vector<Dependency>& out, Kind kind, const schema::Value&
 
 }  // namespace
 
-std::string Dependency::not_found() const {
-  return std::string(kind == Kind::config_map ? "configmap" : "secret") + " \"" + name + "\" not found";
+std::string Dependency::not_found() const { return std::string(kind_name(kind)) + " \"" + name + "\" not found"; }
+
+const char* kind_name(Dependency::Kind kind) {
+  switch (kind) {
+    case Kind::config_map:
+      return "configmap";
+    case Kind::secret:
+      return "secret";
+    case Kind::volume_claim:
+      return "persistentvolumeclaim";
+  }
+  return "";
 }
 
-std::vector<Dependency> volume_dependencies(const schema::Value& pod_spec) {
+std::vector<Dependency> volume_dependencies(const schema::Value& pod) {
   std::vector<Dependency> out;
-  for (const schema::Value volume : pod_spec["volumes"]) {
+  for (const schema::Value volume : pod["spec"]["volumes"]) {
     const std::string_view name = volume["name"].text();
+    if (auto claim = volume_claim_name(pod, volume))
+      out.push_back({Kind::volume_claim, std::move(*claim), "", std::string(name)});
     add_reference(out, Kind::config_map, volume["configMap"], "name", name);
     add_reference(out, Kind::secret, volume["secret"], "secretName", name);
     for (const schema::Value source : volume["projected"]["sources"]) {
@@ -43,14 +57,6 @@ std::vector<Dependency> container_dependencies(const schema::Value& container) {
     add_reference(out, Kind::secret, variable["valueFrom"]["secretKeyRef"], "name", {});
   }
   return out;
-}
-
-bool has_dependencies(const schema::Value& pod_spec) {
-  if (!volume_dependencies(pod_spec).empty()) return true;
-  for (const char* list : {"initContainers", "containers"})
-    for (const schema::Value container : pod_spec[list])
-      if (!container_dependencies(container).empty()) return true;
-  return false;
 }
 
 }  // namespace sublet::simhost

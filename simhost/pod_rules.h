@@ -1,8 +1,8 @@
-// PodRules: what pods that are on nodes already mean for one that wants to: host ports, affinity and anti-affinity
-// between pods, topology spread. The scheduler's filters as pure functions, in the words of Kubernetes' own.
+// PodRules: what the pods on nodes mean for a pod that is to be placed: host ports, affinity and anti-affinity between
+// pods, topology spread. Filters of the scheduler as pure functions, with the messages of Kubernetes' scheduler.
 //
-// Only what is required counts (requiredDuringScheduling..., DoNotSchedule); preferences are not weighed. A
-// namespaceSelector sees of a namespace its name only (kubernetes.io/metadata.name).
+// Only requirements count (requiredDuringScheduling..., DoNotSchedule); preferences have no weight. A namespaceSelector
+// sees only the name of a namespace (kubernetes.io/metadata.name).
 #pragma once
 
 #include <map>
@@ -32,7 +32,7 @@ struct PodTerm {
   bool matches(std::string_view namespace_name, const schema::Value& labels) const;
 };
 
-/// What of a pod on a node matters to others.
+/// The properties of a pod on a node that matter to other pods.
 struct PlacedPod {
   std::string namespace_name;
   schema::Document labels;
@@ -42,7 +42,7 @@ struct PlacedPod {
   bool leaving = false;
 };
 PlacedPod placed_pod(const schema::Value& pod);
-/// False for a pod to which others mean nothing, unless they keep it away (PlacedPod::anti_affinity).
+/// False for a pod that other pods do not affect, except by their anti-affinity (PlacedPod::anti_affinity).
 bool has_pod_rules(const schema::Value& pod);
 
 struct NodeView {
@@ -50,11 +50,11 @@ struct NodeView {
   std::vector<const PlacedPod*> pods;
 };
 
-/// The rules of one pod over one picture of all nodes, which must outlive it.
+/// The rules of one pod over a picture of all nodes, which must outlive this object.
 class PodRules {
  public:
   PodRules(const schema::Value& pod, std::span<const NodeView> nodes);
-  /// The first reason, empty when the node passes.
+  /// Returns the first reason against the node; empty when it passes.
   std::string refused_by(const NodeView& node) const;
 
  private:
@@ -62,7 +62,7 @@ class PodRules {
   struct Affinity {
     PodTerm term;
     Domains found;
-    bool first_of_its_kind = false;  // nobody matches anywhere, but the pod itself does
+    bool first_of_its_kind = false;  // no other pod matches anywhere, but the pod itself does
   };
   struct Spread {
     std::string key;
@@ -74,7 +74,8 @@ class PodRules {
 
   std::vector<HostPort> ports_;
   std::vector<Affinity> affinity_, anti_affinity_;
-  std::set<std::pair<std::string, std::string>> kept_away_;  // (key, value) of domains whose pods do not want it
+  std::set<std::pair<std::string, std::string>>
+      kept_away_;  // (key, value) of domains whose pods have anti-affinity to it
   std::vector<Spread> spread_;
 };
 

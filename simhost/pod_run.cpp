@@ -24,7 +24,7 @@ std::optional<ContainerRun::Ended> read_ended(const schema::Value& terminated) {
                              time_or(terminated["finishedAt"], {}), static_cast<int>(terminated["exitCode"].integer())};
 }
 
-/// Takes over what a container's status says of it. A container that waited starts from the beginning.
+/// Restores a container from its status. A container that waited starts from the beginning.
 void take_over(ContainerRun& container, const schema::Value& status) {
   const schema::Value state = status["state"], running = state["running"];
   container.restarts = static_cast<int>(status["restartCount"].integer());
@@ -105,6 +105,22 @@ bool take_up_ephemeral(PodRun& run, const schema::Value& object) {
   for (const schema::Value spec : object["spec"]["ephemeralContainers"])
     if (run.find(spec["name"].text()) == nullptr) add_container(run, object, spec, Role::ephemeral);
   return run.containers.size() != before;
+}
+
+bool is_expected_to_end(const PodRun& run, const ContainerRun& container, const schema::Value& pod) {
+  if (container.init) return !container.sidecar;
+  if (container.ephemeral || run.restart_policy == "Always") return false;
+  const schema::Value metadata = pod["metadata"];
+  for (const schema::Value owner : metadata["ownerReferences"])
+    if (owner["kind"].text() == "Job") return true;
+  for (const schema::Value annotation : metadata["annotations"])
+    if (annotation.key() == "helm.sh/hook" || annotation.key() == "argocd.argoproj.io/hook") return true;
+  // A label KEY of a tenant's pod is t.sublet.dev/KEY on the host, or tp.sublet.dev/KEY with '_' for '/'.
+  for (const schema::Value label : metadata["labels"])
+    if (label.key().ends_with("job-name") ||
+        (label.key().ends_with("app.kubernetes.io_managed-by") && label.text() == "Helm"))
+      return true;
+  return metadata["labels"]["app.kubernetes.io/managed-by"].text() == "Helm";
 }
 
 void settle_phase(PodRun& run) {

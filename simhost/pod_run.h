@@ -1,5 +1,5 @@
 // PodRun: a pod on a simulated node as its kubelet knows it, and the status that follows from it. Plain data and pure
-// functions; the kubelet moves it.
+// functions; the kubelet changes it.
 #pragma once
 
 #include <map>
@@ -30,9 +30,10 @@ struct ContainerRun {
 
   std::string name, image;
   bool init = false, sidecar = false;
-  bool ephemeral = false;               // came later, to look into the pod, which does not depend on it
-  shell::Trace program;                 // of the run that is on, or was last; an image's own program runs for ever
-  std::shared_ptr<shell::World> world;  // what its processes see; null when it has no command of its own
+  bool ephemeral = false;               // a debugging container, added later; the pod does not depend on it
+  shell::Trace program;                 // of the present run or the last one
+  shell::Words command{};               // of a program that waits for input
+  std::shared_ptr<shell::World> world;  // what its processes see; null until something looks at it
 
   State state = State::waiting;
   std::string reason, message;  // why it waits
@@ -42,9 +43,9 @@ struct ContainerRun {
   std::optional<Ended> last;   // the run before this one
   int restarts = 0;
   bool ever_started = false;
-  std::vector<Probe> probes;       // of the run that is on
-  bool started_up = true;          // no startup probe is open
-  bool ready = true;               // as its readiness probe has it
+  std::vector<Probe> probes;       // of the present run
+  bool started_up = true;          // its startup probe has succeeded, or it has none
+  bool ready = true;               // the result of its readiness probe
   int exit_code_when_stopped = 0;  // set when its pod is deleted
   net::Loop::TimerId timer = 0;    // its end, its restart, or the next step of a failing pull
 
@@ -79,13 +80,16 @@ struct PodRun {
 };
 
 inline constexpr int kKilled = 137;  // the exit code of a container that was killed
-/// The container's entry in the pod's spec; null when the spec has it no more.
+/// The container's entry in the pod's spec; null when the spec no longer has it.
 schema::Value container_spec(const schema::Value& pod, const ContainerRun& container);
 
 /// A run for a pod just seen: from its spec, and from its status when it has run before (a restart of simhost).
 PodRun make_run(const kube::CachedPtr& pod, const schema::Value& object, const std::string& host_ip);
-/// Takes up the ephemeral containers that have come; whether some did.
+/// Adds new ephemeral containers to the run; true if there were any.
 bool take_up_ephemeral(PodRun& run, const schema::Value& object);
+/// Returns true if something waits for the container's end: an init container, or one of a pod that a Job or a hook
+/// runs. Across the border of a virtual cluster a pod has no owner, but its labels.
+bool is_expected_to_end(const PodRun& run, const ContainerRun& container, const schema::Value& pod);
 /// Sets `phase` from the containers.
 void settle_phase(PodRun& run);
 /// A strategic merge patch for the status subresource: everything the kubelet owns. Updates run.conditions.

@@ -1,4 +1,4 @@
-// From a PodRun to the status that a kubelet would report.
+// Makes the status that a kubelet reports from a PodRun.
 #include <algorithm>
 #include <functional>
 
@@ -57,7 +57,7 @@ void put_state(schema::Value status, const ContainerRun& container) {
   if (container.last) put_ended(last, *container.last);
 }
 
-// What a running container has is what its spec says, at once.
+// A running container has the resources of its spec at once.
 void put_container_resources(schema::Value status, const schema::Value& resources) {
   schema::Value actual = status.object("resources");
   for (const char* list : {"limits", "requests"})
@@ -135,7 +135,7 @@ void put_condition(schema::Value list, PodRun& run, const schema::Value& generat
   condition.put("status", status);
   condition.put("lastProbeTime", schema::Value());
   condition.put("lastTransitionTime", known.since);
-  // A merge patch keeps what it does not name: say so when there is no reason any more.
+  // A merge patch keeps what it does not name: null removes an old reason.
   verdict.reason.empty() ? condition.put("reason", schema::Value()) : condition.put("reason", verdict.reason);
   verdict.message.empty() ? condition.put("message", schema::Value()) : condition.put("message", verdict.message);
   if (generation) condition.put("observedGeneration", generation.integer());

@@ -1,8 +1,7 @@
 // Probe: one startup, liveness or readiness probe of a running container, and the rules of its thresholds. Plain data
 // and pure functions; the kubelet runs it.
 //
-// A probe of a port or a URL finds what it looks for: whatever a simulated container serves, it serves at once. An exec
-// probe runs its command in the simulated shell.
+// An exec probe runs its command in the simulated shell; a probe of a port or a URL always succeeds.
 #pragma once
 
 #include <chrono>
@@ -27,7 +26,7 @@ struct Probe {
   const char* title() const;  // "Readiness"
 };
 
-/// What one more answer means.
+/// What one more result means.
 enum class Judgement { unchanged, healthy, unhealthy };
 Judgement count(Probe& probe, bool success);
 

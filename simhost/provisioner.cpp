@@ -51,7 +51,7 @@ Outcome Provisioner::write_class() {
   return fail(made.error());
 }
 
-// The volume's name is the claim's: one that is asked for twice is there already.
+// The volume's name follows from the claim's uid: a second create for the same claim fails harmlessly.
 void Provisioner::claim_changed(const Value& claim) {
   const bool ours = claim["metadata"]["annotations"][kAskedOf].text() == kProvisioner;
   if (!ours || !claim["spec"]["volumeName"].text().empty() || claim["metadata"].has("deletionTimestamp")) return;

@@ -1,9 +1,8 @@
-// Provisioner: makes a simulated volume for every claim that the host's volume binder asks one for, and takes it away
-// when its claim is gone.
+// Provisioner: makes a simulated volume for every claim for which the host's volume binder asks for one, and deletes
+// the volume when it is released.
 //
-// The binder (controllers/storage) does the binding; it knows the storage class `standard`, which is the default one
-// and asks for this provisioner. A volume holds nothing. Threads: write_class() from any but the loop's, the rest on
-// the loop's.
+// The binder (controllers/storage) does the binding. The default storage class `standard` names this provisioner. A
+// volume has no content. Threads: write_class() from any thread but the loop's, the rest on the loop's.
 #pragma once
 
 #include "sublet/kube/client.h"

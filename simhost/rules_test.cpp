@@ -292,8 +292,8 @@ TEST(NodeShape, ShowsGpusAsFeatureDiscoveryDoes) {
 
 TEST(PodDependencies, AreTheNonOptionalOnes) {
   const auto pod = parse_json(
-      R"({"volumes":[{"name":"a","configMap":{"name":"c1"}},{"name":"b","secret":{"secretName":"s1","optional":true}},
-      {"name":"p","projected":{"sources":[{"secret":{"name":"s2"}},{"configMap":{"name":"c2","optional":true}},{"serviceAccountToken":{}}]}}]})");
+      R"({"spec":{"volumes":[{"name":"a","configMap":{"name":"c1"}},{"name":"b","secret":{"secretName":"s1","optional":true}},
+      {"name":"p","projected":{"sources":[{"secret":{"name":"s2"}},{"configMap":{"name":"c2","optional":true}},{"serviceAccountToken":{}}]}}]}})");
   const auto volumes = volume_dependencies(pod.root());
   ASSERT_EQ(volumes.size(), 2u);
   EXPECT_EQ(volumes[0].not_found(), "configmap \"c1\" not found");
@@ -317,10 +317,116 @@ TEST(PodRun, NamesImagesInFull) {
 }
 
 TEST(Image, UpstreamsTestImagesDoWhatTheyDo) {
-  EXPECT_TRUE(entry_point("registry.k8s.io/e2e-test-images/busybox:1.37.0-1", {}).end);
-  EXPECT_FALSE(entry_point("busybox", {}).end);
-  EXPECT_EQ(entry_point("registry.k8s.io/e2e-test-images/agnhost:2.63.0", {}).lines.size(), 1u);
-  EXPECT_TRUE(entry_point("registry.k8s.io/e2e-test-images/agnhost:2.63.0", {"netexec"}).lines.empty());
+  EXPECT_TRUE(entry_point("registry.k8s.io/e2e-test-images/busybox:1.37.0-1", {})->end);
+  EXPECT_FALSE(entry_point("busybox", {}));
+  EXPECT_EQ(entry_point("registry.k8s.io/e2e-test-images/agnhost:2.63.0", {})->lines.size(), 1u);
+  EXPECT_TRUE(entry_point("registry.k8s.io/e2e-test-images/agnhost:2.63.0", {"netexec"})->lines.empty());
+  EXPECT_FALSE(entry_point("registry.k8s.io/pause:3.10", {})->end) << "it runs for ever, in a Job too";
+}
+
+TEST(PodRun, SomeContainersAreExpectedToEnd) {
+  const auto expected = [](const std::string& metadata, const std::string& policy, const std::string& container) {
+    const auto pod = parse_json(R"({"metadata":)" + metadata + R"(,"spec":{"restartPolicy":")" + policy +
+                                R"(","initContainers":[{"name":"i"},{"name":"side","restartPolicy":"Always"}],)"
+                                R"("containers":[{"name":"c"}]}})");
+    PodRun run = make_run(std::make_shared<kube::CachedObject>(), pod.root(), "");
+    return is_expected_to_end(run, *run.find(container), pod.root());
+  };
+  EXPECT_TRUE(expected("{}", "Always", "i")) << "an init container";
+  EXPECT_FALSE(expected("{}", "Always", "side"));
+  EXPECT_FALSE(expected("{}", "Never", "c")) << "a plain pod";
+  EXPECT_TRUE(expected(R"({"ownerReferences":[{"kind":"Job"}]})", "Never", "c"));
+  EXPECT_TRUE(expected(R"({"annotations":{"helm.sh/hook":"test"}})", "Never", "c"));
+  for (const char* label : {"batch.kubernetes.io/job-name", "tp.sublet.dev/batch.kubernetes.io_job-name"}) {
+    const std::string metadata = R"({"labels":{")" + std::string(label) + R"(":"j"}})";
+    EXPECT_TRUE(expected(metadata, "OnFailure", "c")) << label;
+    EXPECT_FALSE(expected(metadata, "Always", "c")) << label;
+    EXPECT_FALSE(expected(metadata, "OnFailure", "side")) << label;
+  }
+  for (const char* label : {"app.kubernetes.io/managed-by", "tp.sublet.dev/app.kubernetes.io_managed-by"})
+    EXPECT_TRUE(expected(R"({"labels":{")" + std::string(label) + R"(":"Helm"}})", "Never", "c")) << label;
+}
+
+TEST(PodRun, HostNamesAreTheKubelets) {
+  const auto name = [](const std::string& metadata_name, const std::string& spec = "{}") {
+    return host_name(parse_json(R"({"metadata":{"name":")" + metadata_name + R"("},"spec":)" + spec + "}").root());
+  };
+  EXPECT_EQ(name("web-0"), "web-0");
+  EXPECT_EQ(name("my.pod.name"), "my.pod.name");
+  EXPECT_EQ(name(std::string(62, 'a') + ".bc"), std::string(62, 'a')) << "63 characters at most, no dot at the end";
+  EXPECT_EQ(name("p", R"({"hostname":"h"})"), "h");
+  EXPECT_EQ(name("p", R"({"hostname":"h","hostnameOverride":"my.pod"})"), "my.pod");
+}
+
+/// The world of the only container of a pod.
+struct WorldOf {
+  schema::Document pod;
+  Trees volumes, host_paths;
+  SeededRandom random{1};
+  std::map<std::string, std::string> objects;  // JSON by name
+  Lookup lookup = [this](Dependency::Kind, std::string_view name) {
+    const auto found = objects.find(std::string(name));
+    if (found == objects.end()) return kube::CachedPtr();
+    auto out = std::make_shared<kube::CachedObject>();
+    out->json = found->second;
+    return kube::CachedPtr(out);
+  };
+  schema::Document node = parse_json(R"({"cpu":"8","memory":"64Gi"})");
+
+  template <class Use>
+  auto with_source(Use use) {
+    const schema::Value pod_value = pod.root(), container = pod_value["spec"]["containers"].at(0), have = node.root();
+    return use(WorldSource{pod_value, container, have, "10.0.0.1", "10.9.0.1", volumes, host_paths, lookup});
+  }
+  shell::World world() {
+    return with_source([&](const WorldSource& source) { return make_world(source, WallTime(), random); });
+  }
+};
+
+TEST(ContainerWorld, ResourceFieldsAreNumbers) {
+  WorldOf of{
+      .pod = parse_json(R"({"spec":{"containers":[{"name":"c","resources":{"limits":{"memory":"128Mi","cpu":"1500m"},
+      "requests":{"cpu":"100m"}},"env":[
+      {"name":"MEMORY","valueFrom":{"resourceFieldRef":{"resource":"limits.memory"}}},
+      {"name":"MEBIBYTES","valueFrom":{"resourceFieldRef":{"resource":"limits.memory","divisor":"1Mi"}}},
+      {"name":"CPU","valueFrom":{"resourceFieldRef":{"resource":"limits.cpu"}}},
+      {"name":"MILLIS","valueFrom":{"resourceFieldRef":{"resource":"limits.cpu","divisor":"1m"}}},
+      {"name":"REQUEST","valueFrom":{"resourceFieldRef":{"resource":"requests.cpu"}}},
+      {"name":"NONE","valueFrom":{"resourceFieldRef":{"resource":"requests.memory","divisor":"0"}}}]}]}})")};
+  const shell::Variables seen = of.world().variables;
+  EXPECT_EQ(seen.at("MEMORY"), "134217728");
+  EXPECT_EQ(seen.at("MEBIBYTES"), "128");
+  EXPECT_EQ(seen.at("CPU"), "2") << "rounded up";
+  EXPECT_EQ(seen.at("MILLIS"), "1500");
+  EXPECT_EQ(seen.at("REQUEST"), "1");
+  EXPECT_EQ(seen.at("NONE"), "0");
+  of.pod = parse_json(R"({"spec":{"containers":[{"name":"c","env":[
+      {"name":"CPU","valueFrom":{"resourceFieldRef":{"resource":"limits.cpu"}}}]}]}})");
+  EXPECT_EQ(of.world().variables.at("CPU"), "8") << "without a limit the node's";
+}
+
+TEST(ContainerWorld, VolumesShowTheDownwardApiAndFollowTheirObjects) {
+  WorldOf of{.pod = parse_json(R"({"metadata":{"name":"p","labels":{"b":"2","a":"1 \"x\""}},"spec":{"volumes":[
+      {"name":"info","downwardAPI":{"items":[{"path":"labels","fieldRef":{"fieldPath":"metadata.labels"}},
+        {"path":"memory","resourceFieldRef":{"containerName":"c","resource":"limits.memory","divisor":"1Mi"}}]}},
+      {"name":"all","projected":{"sources":[{"configMap":{"name":"settings"}},
+        {"downwardAPI":{"items":[{"path":"name","fieldRef":{"fieldPath":"metadata.name"}}]}}]}}],
+      "containers":[{"name":"c","resources":{"limits":{"memory":"128Mi"}},"volumeMounts":[
+        {"name":"info","mountPath":"/etc/info"},{"name":"all","mountPath":"/etc/all"}]}]}})")};
+  of.objects["settings"] = R"({"data":{"k":"one","old":"x"}})";
+  const shell::World world = of.world();
+  const auto read = [&](const char* path, int second) {
+    return world.files.read(path, WallTime() + std::chrono::seconds(second)).value_or("(none)");
+  };
+  EXPECT_EQ(read("/etc/info/labels", 0), "a=\"1 \\\"x\\\"\"\nb=\"2\"");
+  EXPECT_EQ(read("/etc/info/memory", 0), "128");
+  EXPECT_EQ(read("/etc/all/name", 0), "p");
+  EXPECT_EQ(read("/etc/all/k", 0), "one");
+  of.objects["settings"] = R"({"data":{"k":"two"}})";
+  of.with_source([](const WorldSource& source) { refresh_volumes(source, WallTime() + std::chrono::seconds(5)); });
+  EXPECT_EQ(read("/etc/all/k", 4), "one");
+  EXPECT_EQ(read("/etc/all/k", 5), "two");
+  EXPECT_EQ(read("/etc/all/old", 5), "(none)");
 }
 
 TEST(PodRun, TakesOverWhatRan) {

@@ -34,7 +34,7 @@ const schema::Value scheduled_condition(const schema::Value& pod) {
   return {};
 }
 
-/// Everything that decides where a pod fits: pods that agree in it need to be judged once per pass.
+/// Everything that decides where a pod fits: of pods with the same signature one is judged per pass.
 std::string signature_of(const schema::Value& pod) {
   const schema::Value spec = pod["spec"], annotations = pod["metadata"]["annotations"];
   std::string out = spec["schedulerName"].string() + "|" + pod["metadata"]["namespace"].string();
@@ -46,6 +46,7 @@ std::string signature_of(const schema::Value& pod) {
     out += '|';
     if (part) part.append_json(out);
   }
+  if (has_claims(pod)) out += "|" + pod["metadata"]["uid"].string();
   for (const char* list : {"initContainers", "containers"})
     for (const schema::Value container : spec[list]) {
       out += '|';
@@ -92,8 +93,14 @@ class FailureReport {
 }  // namespace
 
 Scheduler::Scheduler(net::Loop& loop, const kube::Client& client, kube::Pipeline& pipeline, EventRecorder& events,
-                     Clock& clock, Random& random)
-    : loop_(loop), client_(client), pipeline_(pipeline), events_(events), clock_(clock), random_(random) {}
+                     SchedulerInputs inputs, Clock& clock, Random& random)
+    : loop_(loop),
+      client_(client),
+      pipeline_(pipeline),
+      events_(events),
+      inputs_(inputs),
+      clock_(clock),
+      random_(random) {}
 
 void Scheduler::begin() {
   begun_ = true;
@@ -119,7 +126,7 @@ void Scheduler::node_removed(const std::string& name) {
   const auto found = nodes_.find(name);
   if (found == nodes_.end()) return;
   found->second.present = false;
-  unpark_all();  // for the counts in their messages
+  unpark_all();  // the messages count nodes
 }
 
 void Scheduler::pod_changed(const schema::Value& pod) {
@@ -145,7 +152,7 @@ void Scheduler::pod_changed(const schema::Value& pod) {
   wait(pod);
 }
 
-/// What may change of a pod on a node, and matters to others.
+/// Takes over the changes of a scheduled pod that matter to others.
 void Scheduler::note(Booking& booking, const schema::Value& pod) {
   booking.pod.leaving = pod["metadata"].has("deletionTimestamp");
   if (booking.pod.labels.root().equals(pod["metadata"]["labels"])) return;
@@ -170,7 +177,7 @@ void Scheduler::wait(const schema::Value& pod) {
   if (fresh) {
     waiting.order = ++last_order_;
     const schema::Value condition = scheduled_condition(pod);
-    if (condition["reason"].text() == "Unschedulable") waiting.told = condition["message"].string();
+    if (condition["reason"].text() == "Unschedulable") waiting.reported = condition["message"].string();
   } else if (!waiting.parked) {
     ready_.erase({-waiting.priority, waiting.order, uid});
   }
@@ -180,7 +187,7 @@ void Scheduler::wait(const schema::Value& pod) {
   waiting.share = waiting.scheduler == kKaiScheduler ? gpu_share_request(pod) : std::nullopt;
   waiting.priority = static_cast<int>(pod["spec"]["priority"].integer());
   waiting.parked = false;
-  if (bookings_.contains(uid)) return;  // a binding is under way; it puts the pod back in line if it fails
+  if (bookings_.contains(uid)) return;  // a binding is in flight; if it fails, the pod is tried again
   ready_.insert({-waiting.priority, waiting.order, uid});
   request_pass();
 }
@@ -208,34 +215,43 @@ void Scheduler::request_pass() {
 
 void Scheduler::pass() {
   pass_requested_ = false;
-  std::unordered_map<std::string, std::string> failed;  // signature -> reason: the next of its kind fails alike
+  std::unordered_map<std::string, Refusal> failed;  // by signature: the next pod with the same one fails too
   const Ready ready = std::exchange(ready_, {});
   for (const auto& [priority, order, uid] : ready) {
     Waiting& waiting = waiting_.at(uid);
     const auto known = failed.find(waiting.signature);
-    const std::string reason = known != failed.end() ? known->second : place(uid, waiting);
-    if (reason.empty()) continue;
-    failed.emplace(waiting.signature, reason);
+    const Refusal refusal = known != failed.end() ? known->second : place(uid, waiting);
+    if (refusal.reason.empty()) continue;
+    failed.emplace(waiting.signature, refusal);
     waiting.parked = true;
-    if (reason != waiting.told) {
-      waiting.told = reason;
-      tell(waiting, reason);
-    }
-    preempt(uid, waiting);
+    if (std::exchange(waiting.reported, refusal.reason) != refusal.reason) report(waiting, refusal.reason);
+    if (refusal.preemption_helps) preempt(uid, waiting);
   }
 }
 
 std::string Scheduler::refused_by_queue(const Waiting& waiting) const {
   if (waiting.scheduler != kKaiScheduler) return {};
   const schema::Value pod = waiting.pod.root();
-  if (pod["metadata"]["labels"][kQueueLabel].text().empty())
-    return "Queue '' does not exist: the pod has no label " + std::string(kQueueLabel);
+  const std::string_view queue = pod["metadata"]["labels"][kQueueLabel].text();
+  if (queue.empty()) return "Queue '' does not exist: the pod has no label " + std::string(kQueueLabel);
+  if (!inputs_.queues->get("", queue)) return "Queue '" + std::string(queue) + "' does not exist";
   const auto violations = kai_violations(pod);
   return violations.empty() ? std::string() : violations.front();
 }
 
-std::string Scheduler::place(const std::string& uid, const Waiting& waiting) {
-  if (std::string reason = refused_by_queue(waiting); !reason.empty()) return reason;
+std::string Scheduler::refused_everywhere(const ClaimVerdict& verdict) const {
+  const auto nodes = std::ranges::count_if(nodes_, [](const auto& entry) { return entry.second.present; });
+  if (nodes == 0) return "no nodes available to schedule pods";
+  const std::string count = std::to_string(nodes), head = "0/" + count + " nodes are available: ";
+  return head + (verdict.is_devices ? count + " " : "") + verdict.refusal + ". " +
+         (verdict.is_devices ? "still not schedulable, " : "") + "preemption: " + head + count +
+         " Preemption is not helpful for scheduling.";
+}
+
+Scheduler::Refusal Scheduler::place(const std::string& uid, Waiting& waiting) {
+  if (std::string reason = refused_by_queue(waiting); !reason.empty()) return {std::move(reason), false};
+  const ClaimVerdict claims = judge_claims(waiting.pod.root(), inputs_);
+  if (!claims.refusal.empty()) return {refused_everywhere(claims), false};
   FailureReport report;
   std::optional<PodRules> rules;
   if (keepers_away_ > 0 || has_pod_rules(waiting.pod.root())) rules.emplace(waiting.pod.root(), picture());
@@ -253,9 +269,24 @@ std::string Scheduler::place(const std::string& uid, const Waiting& waiting) {
     best = std::move(choice);
     best_score = points;
   }
-  if (!best) return report.text();
-  bind(uid, waiting, *best);
+  if (!best) return {report.text()};
+  if (claims.waits) {
+    waiting.parked = true;
+    select_node(waiting, claims.to_bind, best->node);
+  } else {
+    bind(uid, waiting, *best);
+  }
   return {};
+}
+
+void Scheduler::select_node(const Waiting& waiting, const std::vector<std::string>& claims, const std::string& node) {
+  schema::Document patch = schema::Document::object();
+  patch.root().object("metadata").object("annotations").put("volume.kubernetes.io/selected-node", node);
+  const std::string namespace_name = waiting.pod.root()["metadata"]["namespace"].string();
+  for (const std::string& claim : claims)
+    pipeline_.send(client_.patch_request({"", "v1", "persistentvolumeclaims"}, namespace_name, claim,
+                                         kube::PatchType::merge, patch.to_json()),
+                   {});
 }
 
 NodeView Scheduler::view_of(const Node& node, const Victims& without) const {
@@ -296,7 +327,7 @@ std::vector<std::string> Scheduler::misfits(const Node& node, const Waiting& wai
   return out;
 }
 
-/// Fuller is better (bin-packing), joining a shared device best; GPU nodes are kept for pods that want GPUs.
+/// Prefers full nodes (bin packing), and shared devices most; keeps GPU nodes for pods that request GPUs.
 std::int64_t Scheduler::score(const Node& node, const Waiting& waiting) const {
   constexpr std::int64_t kGpuNodeKept = -1'000'000;
   const bool wants_gpu = waiting.share || std::ranges::any_of(waiting.requests, [](const auto& request) {
@@ -350,7 +381,7 @@ void Scheduler::bind(const std::string& uid, const Waiting& waiting, const Choic
   book(uid, std::move(booking));
   if (groups.empty()) return send_binding(uid, pod, choice.node);
 
-  // As KAI's binder: the group's label first, so that a bound pod always tells which device it shares.
+  // As KAI's binder: the group's label first, so that a bound pod always names the device that it shares.
   schema::Document patch = schema::Document::object();
   schema::Value metadata = patch.root().object("metadata");
   metadata.put("uid", uid);
@@ -394,7 +425,7 @@ void Scheduler::send_binding(const std::string& uid, const ObjectReference& pod,
 
 void Scheduler::binding_failed(const std::string& uid, const Status& why) {
   release(uid);
-  if (why.is(Reason::not_found) || why.is(Reason::conflict)) return;  // gone, or bound already: its copy will tell
+  if (why.is(Reason::not_found) || why.is(Reason::conflict)) return;  // gone, or bound already: an event will come
   log::warning("simhost.binding_failed", {{"pod_uid", uid}, {"error", why.message}});
   loop_.after(kBindRetry, [weak = weak_from_this(), uid] {
     const auto self = weak.lock();
@@ -406,7 +437,7 @@ void Scheduler::binding_failed(const std::string& uid, const Status& why) {
   });
 }
 
-void Scheduler::tell(const Waiting& waiting, const std::string& message) {
+void Scheduler::report(const Waiting& waiting, const std::string& message) {
   const ObjectReference pod = reference_to(waiting.pod.root());
   schema::Document patch = schema::Document::object();
   patch.root().object("metadata").put("uid", pod.uid);

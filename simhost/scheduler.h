@@ -1,12 +1,12 @@
-// Scheduler: gives waiting pods a node, the fullest that still has room, the most important pods first.
+// Scheduler: gives waiting pods a node, pods of high priority first. Of the nodes that fit it takes the fullest.
 //
-// Fed with node and pod changes on the loop; decides in passes, one per turn of the loop at most, over what changed. A
-// decision is booked at once and written behind (Binding, for shares of GPUs the group's label before it); when the
-// write fails the booking is undone. What does not fit gets PodScheduled=False and a FailedScheduling event in the
-// words of Kubernetes' scheduler, and is looked at again when something was freed or a node changed.
-// A pod that fits nowhere takes the place of less important ones (scheduler_preemption.cpp), whatever their disruption
-// budgets say; the room that they leave is kept for it. Preferences (preferred affinity, ScheduleAnyway) are not
-// weighed. Threads: the loop's. The pipeline must be destroyed before.
+// It receives node and pod changes on the loop and decides in passes, at most one per turn of the loop. A decision is
+// booked at once and written asynchronously (the Binding; for shares of GPUs the group's label before it); if the write
+// fails the booking is undone. A pod that fits nowhere gets PodScheduled=False and a FailedScheduling event with the
+// message of Kubernetes' scheduler, and is tried again when resources are freed, or a node, claim or queue changes.
+// A pod of higher priority preempts others (scheduler_preemption.cpp) without regard to disruption budgets; their
+// resources are reserved for it. Preferences (preferred affinity, ScheduleAnyway) have no weight.
+// Threads: the loop's. Lifecycle: destroy the pipeline first.
 #pragma once
 
 #include <map>
@@ -19,6 +19,7 @@
 
 #include "simhost/event_recorder.h"
 #include "simhost/kai.h"
+#include "simhost/pod_claims.h"
 #include "simhost/pod_rules.h"
 #include "simhost/resources.h"
 #include "sublet/base/clock.h"
@@ -35,14 +36,16 @@ inline constexpr std::string_view kDefaultScheduler = "default-scheduler";
 
 class Scheduler : public std::enable_shared_from_this<Scheduler> {
  public:
-  Scheduler(net::Loop& loop, const kube::Client& client, kube::Pipeline& pipeline, EventRecorder& events, Clock& clock,
-            Random& random);
+  Scheduler(net::Loop& loop, const kube::Client& client, kube::Pipeline& pipeline, EventRecorder& events,
+            SchedulerInputs inputs, Clock& clock, Random& random);
 
   void node_changed(const schema::Value& node);
   void node_removed(const std::string& name);
   void pod_changed(const schema::Value& pod);
   void pod_removed(const std::string& uid);
-  /// The first copies are in: from now on passes run. Before, a pod might be judged by half the nodes.
+  /// A claim, storage class or queue changed.
+  void input_changed() { unpark_all(); }
+  /// Starts the passes. Call it when the informers have synced; before, a pod might be judged by half the nodes.
   void begin();
 
  private:
@@ -70,9 +73,14 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
     std::optional<GpuShareRequest> share;
     int priority = 0;
     std::uint64_t order = 0;
-    std::string told;         // the reason last written to the pod
+    std::string reported;     // the reason last written to the pod
     bool parked = false;      // waits for a change in the cluster
-    std::string nominated{};  // the node on which it has made room
+    std::string nominated{};  // the node on which it has preempted others
+  };
+  /// Why a pod was not placed; an empty reason: it was, or it waits for its claims.
+  struct Refusal {
+    std::string reason{};
+    bool preemption_helps = true;
   };
   /// Where a pod would go, and on which devices.
   struct Choice {
@@ -80,7 +88,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
     GpuGroups::Pick devices;
     std::int64_t share = 0;
   };
-  /// All nodes with the pods on them, but for some.
+  /// All nodes with the pods on them, except some.
   using Picture = std::vector<NodeView>;
   using Victims = std::set<std::string>;                                // uids
   using Ready = std::set<std::tuple<int, std::uint64_t, std::string>>;  // minus priority, order, uid
@@ -91,21 +99,24 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void unpark_all();
   void request_pass();
   void pass();
-  /// The reason why it fits nowhere, in the scheduler's words; empty when it was placed.
-  std::string place(const std::string& uid, const Waiting& waiting);
+  Refusal place(const std::string& uid, Waiting& waiting);
   std::string refused_by_queue(const Waiting& waiting) const;
+  /// Upstream's message for a pod that no node can take for a reason of its own.
+  std::string refused_everywhere(const ClaimVerdict& verdict) const;
+  /// Writes the chosen node into the claims, so that volumes are made for it.
+  void select_node(const Waiting& waiting, const std::vector<std::string>& claims, const std::string& node);
   Picture picture(const Victims& without = {}) const;
-  /// Why the node does not take it, `without` some pods. `rules`: null when pods do not matter to it.
+  /// Why the node does not take it if `without` were gone. `rules`: null when other pods do not matter.
   std::vector<std::string> misfits(const Node& node, const Waiting& waiting, const PodRules* rules,
                                    const Victims& without, Choice& choice) const;
   NodeView view_of(const Node& node, const Victims& without) const;
-  /// What is kept on the node for others that made room there.
+  /// What is reserved on the node for other pods that preempted there.
   Resources reserved(const std::string& node, const Waiting& waiting) const;
 
-  /// Makes room for a pod that fits nowhere, if less important ones can go.
+  /// Evicts pods of lower priority if that lets the pod fit.
   void preempt(const std::string& uid, Waiting& waiting);
   bool may_preempt(const Waiting& waiting) const;
-  /// The fewest and least important that must leave the node; nullopt when that does not help.
+  /// The fewest pods of lowest priority that must leave the node; nullopt when that does not help.
   std::optional<Victims> victims_on(const std::string& name, const Node& node, const Waiting& waiting) const;
   bool fits_without(const std::string& name, const Node& node, const Waiting& waiting, const Victims& victims) const;
   void nominate(const Waiting& waiting) const;
@@ -116,21 +127,22 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void bind(const std::string& uid, const Waiting& waiting, const Choice& choice);
   void send_binding(const std::string& uid, const ObjectReference& pod, const std::string& node);
   void binding_failed(const std::string& uid, const Status& why);
-  void tell(const Waiting& waiting, const std::string& message);
+  void report(const Waiting& waiting, const std::string& message);
 
   net::Loop& loop_;
   const kube::Client& client_;
   kube::Pipeline& pipeline_;
   EventRecorder& events_;
+  const SchedulerInputs inputs_;
   Clock& clock_;
   Random& random_;
   std::unordered_map<std::string, Node> nodes_;
   std::unordered_map<std::string, Booking> bookings_;  // by pod uid
   std::unordered_map<std::string, Waiting> waiting_;   // by pod uid; bound pods leave when their copy shows the node
   Ready ready_;
-  Victims nominated_;              // pods in waiting_ that made room somewhere
-  std::map<int, int> priorities_;  // of booked pods -> how many: whether there is anyone to preempt
-  int keepers_away_ = 0;           // booked pods with anti-affinity: others' rules matter to every pod then
+  Victims nominated_;              // pods in waiting_ that preempted others
+  std::map<int, int> priorities_;  // priority of booked pods -> how many; shows whether any can be preempted
+  int keepers_away_ = 0;           // booked pods with anti-affinity; with one, every pod is judged by pod rules
   std::uint64_t last_order_ = 0;
   bool begun_ = false, pass_requested_ = false;
 };

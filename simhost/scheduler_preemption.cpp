@@ -1,7 +1,8 @@
-// Preemption: a pod that fits nowhere takes the place of less important ones.
+// Preemption: a pod that fits nowhere takes the place of pods of lower priority.
 //
-// As upstream chooses, but for disruption budgets: on each node all less important pods are thought away, and as many
-// as possible, the most important first, thought back; then the node whose victims are the least important and fewest.
+// Victims are chosen as upstream does, without disruption budgets: on each node all pods of lower priority are removed
+// from the picture, then as many as possible are put back, high priority first. The node with the fewest victims of the
+// lowest priority wins.
 #include <algorithm>
 #include <limits>
 
@@ -24,7 +25,7 @@ bool Scheduler::may_preempt(const Waiting& waiting) const {
   if (waiting.scheduler != kDefaultScheduler || priorities_.empty() || priorities_.begin()->first >= waiting.priority)
     return false;
   if (waiting.pod.root()["spec"]["preemptionPolicy"].text() == "Never") return false;
-  // Who has made room waits until those that must go are gone.
+  // A pod that has preempted others waits until they are gone.
   const auto nominated = nodes_.find(waiting.nominated);
   return nominated == nodes_.end() || std::ranges::none_of(nominated->second.pods, [&](const std::string& uid) {
            const PlacedPod& pod = bookings_.at(uid).pod;
@@ -88,7 +89,7 @@ void Scheduler::nominate(const Waiting& waiting) const {
                  {});
 }
 
-/// Its last condition goes first: who owns the pod (a Job's failure policy) reads it there.
+/// The condition is written before the deletion: the pod's owner (a Job's failure policy) reads it.
 void Scheduler::evict(const std::string& victim, const std::string& preemptor, const std::string& node) {
   Booking& booking = bookings_.at(victim);
   if (std::exchange(booking.pod.leaving, true)) return;

@@ -1,8 +1,10 @@
 // The composition: informers feed the scheduler and the kubelet, on one loop.
 #include "sublet/simhost/simhost.h"
 
+#include "simhost/descriptions.h"
 #include "simhost/event_recorder.h"
 #include "simhost/kai.h"
+#include "simhost/kai_queues.h"
 #include "simhost/kubelet.h"
 #include "simhost/node_keeper.h"
 #include "simhost/provisioner.h"
@@ -22,7 +24,10 @@ void not_running(net::ResponseSink& to) {
   to.respond(status.http_code(), {{"Content-Type", "application/json"}}, status_json(status));
 }
 
-kube::InformerOptions all_of(std::string resource) { return {.resource = {"", "v1", std::move(resource)}}; }
+const kube::Resource kStorageClasses{"storage.k8s.io", "v1", "storageclasses"};
+const kube::Resource kDeviceClaims{"resource.k8s.io", "v1", "resourceclaims"};
+
+kube::Resource core(std::string resource) { return {"", "v1", std::move(resource)}; }
 
 }  // namespace
 
@@ -41,7 +46,8 @@ struct SimHost::Impl {
   Random& random;
 
   // Set by start(), taken down on the loop.
-  std::unique_ptr<kube::Informer> nodes, pods, config_maps, secrets, claims, volumes;
+  std::unique_ptr<kube::Informer> nodes, pods, config_maps, secrets, claims, volumes, storage_classes, device_claims,
+      queues;
   std::unique_ptr<kube::Pipeline> pipeline;
   std::unique_ptr<EventRecorder> events;
   std::shared_ptr<NodeKeeper> keeper;
@@ -51,19 +57,28 @@ struct SimHost::Impl {
 };
 
 void SimHost::Impl::build() {
-  nodes = std::make_unique<kube::Informer>(loop, client, all_of("nodes"));
-  pods = std::make_unique<kube::Informer>(loop, client, all_of("pods"));
-  config_maps = std::make_unique<kube::Informer>(loop, client, all_of("configmaps"));
-  secrets = std::make_unique<kube::Informer>(loop, client, all_of("secrets"));
-  claims = std::make_unique<kube::Informer>(loop, client, all_of("persistentvolumeclaims"));
-  volumes = std::make_unique<kube::Informer>(loop, client, all_of("persistentvolumes"));
+  const auto copy_of = [this](kube::Resource resource) {
+    return std::make_unique<kube::Informer>(loop, client, kube::InformerOptions{.resource = std::move(resource)});
+  };
+  nodes = copy_of(core("nodes"));
+  pods = copy_of(core("pods"));
+  config_maps = copy_of(core("configmaps"));
+  secrets = copy_of(core("secrets"));
+  claims = copy_of(core("persistentvolumeclaims"));
+  volumes = copy_of(core("persistentvolumes"));
+  storage_classes = copy_of(kStorageClasses);
+  device_claims = copy_of(kDeviceClaims);
+  queues = copy_of(kQueueResource);
   pipeline = std::make_unique<kube::Pipeline>(loop, client, kInFlight);
   events = std::make_unique<EventRecorder>(client, *pipeline, clock);
   provisioner = std::make_unique<Provisioner>(client, *pipeline);
   keeper = std::make_shared<NodeKeeper>(loop, client, *pipeline, options, clock);
-  scheduler = std::make_shared<Scheduler>(loop, client, *pipeline, *events, clock, random);
-  kubelet = std::make_shared<Kubelet>(loop, client, *pipeline, *events,
-                                      PodEnvironment{config_maps.get(), secrets.get()}, options, clock, random);
+  scheduler = std::make_shared<Scheduler>(
+      loop, client, *pipeline, *events,
+      SchedulerInputs{claims.get(), storage_classes.get(), device_claims.get(), queues.get()}, clock, random);
+  kubelet =
+      std::make_shared<Kubelet>(loop, client, *pipeline, *events,
+                                PodEnvironment{config_maps.get(), secrets.get(), claims.get()}, options, clock, random);
 }
 
 void SimHost::Impl::connect() {
@@ -94,7 +109,11 @@ void SimHost::Impl::connect() {
   secrets->add_handler(wake(Dependency::Kind::secret));
   claims->add_handler([this](const kube::CachedPtr&, const kube::CachedPtr& after) {
     if (after) provisioner->claim_changed(after->document().root());
+    if (after) kubelet->dependency_changed(Dependency::Kind::volume_claim, *after);
+    scheduler->input_changed();
   });
+  for (kube::Informer* input : {storage_classes.get(), device_claims.get(), queues.get()})
+    input->add_handler([this](const kube::CachedPtr&, const kube::CachedPtr&) { scheduler->input_changed(); });
   volumes->add_handler([this](const kube::CachedPtr&, const kube::CachedPtr& after) {
     if (after) provisioner->volume_changed(after->document().root());
   });
@@ -103,13 +122,15 @@ void SimHost::Impl::connect() {
 void SimHost::Impl::tear_down() {
   nodes.reset();
   pods.reset();
-  claims.reset();
   volumes.reset();
-  pipeline.reset();  // before those whose callbacks it holds
+  for (const auto* input : {&claims, &storage_classes, &device_claims, &queues})
+    if (*input) (*input)->stop();  // the scheduler reads them until it is gone
+  pipeline.reset();                // before the objects that its callbacks use
   kubelet.reset();
   config_maps.reset();
   secrets.reset();
   scheduler.reset();
+  for (auto* input : {&claims, &storage_classes, &device_claims, &queues}) input->reset();
   provisioner.reset();
   keeper.reset();
   events.reset();
@@ -128,12 +149,16 @@ Outcome SimHost::start() {
   impl.loop.run_sync([&] { impl.build(); });
   if (auto written = impl.keeper->write(); !written) return written;
   if (auto written = impl.provisioner->write_class(); !written) return written;
+  if (auto written = write_queue_type(impl.client); !written) return written;
   impl.connect();
-  // Nodes and what pods depend on first: pods are then judged by the whole picture.
-  for (kube::Informer* copy : {impl.nodes.get(), impl.config_maps.get(), impl.secrets.get()}) copy->start();
-  for (kube::Informer* copy : {impl.nodes.get(), impl.config_maps.get(), impl.secrets.get()})
-    if (!copy->wait_synced(kSyncTimeout)) return fail(Reason::timeout, "the host's API server did not answer in time");
-  impl.claims->start();
+  // Nodes and what pods depend on first: no pod is judged before all of it is known.
+  const auto inputs = {impl.nodes.get(),  impl.config_maps.get(),   impl.secrets.get(), impl.storage_classes.get(),
+                       impl.claims.get(), impl.device_claims.get(), impl.queues.get()};
+  for (kube::Informer* copy : inputs) copy->start();
+  for (kube::Informer* copy : inputs)
+    if (!copy->wait_synced(kSyncTimeout))
+      return fail(Reason::timeout,
+                  "the host's API server did not list " + copy->options().resource.resource + " in time");
   impl.volumes->start();
   impl.pods->start();
   if (!impl.pods->wait_synced(kSyncTimeout))
@@ -197,6 +222,12 @@ apiserver::BorderAdmission SimHost::admission() {
     for (std::string& why : kai_violations(object))
       verdict.denials.push_back({"Forbidden", "KAI: " + std::move(why), "metadata.annotations"});
     return verdict;
+  };
+}
+
+apiserver::HostOpenApi SimHost::descriptions() {
+  return [](const std::string& path, const std::function<void(Result<std::string>)>& done) {
+    done(described_openapi(path));
   };
 }
 

@@ -28,6 +28,7 @@ using testing_support::parse_json;
 const kube::Resource kPods{"", "v1", "pods"};
 const kube::Resource kEvents{"", "v1", "events"};
 const kube::Resource kConfigMaps{"", "v1", "configmaps"};
+const kube::Resource kClaims{"", "v1", "persistentvolumeclaims"};
 constexpr const char* kNamespace = "default";
 constexpr seconds kPatience{60};
 
@@ -89,6 +90,41 @@ class SimHostTest : public testing::Test {
   static std::string one(const std::string& container, const std::string& more = "") {
     return R"({"automountServiceAccountToken":false,"containers":[{"name":"c","image":"busybox")" + container + "}]" +
            more + "}";
+  }
+
+  /// As an operator of KAI does.
+  void create_queue(const std::string& name) {
+    const auto queue = parse_json(R"({"apiVersion":"scheduling.run.ai/v2","kind":"Queue","metadata":{"name":")" + name +
+                                  R"("},"spec":{}})");
+    const auto made = client_->create({"scheduling.run.ai", "v2", "queues"}, "", queue.root());
+    EXPECT_TRUE(made) << made.error().message;
+  }
+  /// The message of a pod that could not be scheduled.
+  std::string scheduling_message(const std::string& name) {
+    const schema::Document pod =
+        wait_for(name, [](const schema::Value& p) { return p["status"]["conditions"].size() > 0; });
+    EXPECT_EQ(condition(pod, "PodScheduled")["reason"].text(), "Unschedulable");
+    return condition(pod, "PodScheduled")["message"].string();
+  }
+  bool has_event(const std::string& name, const std::string& event) {
+    const auto all = events_of(name, event.substr(0, event.find(':')));
+    return std::ranges::find(all, event) != all.end();
+  }
+  Result<schema::Document> create_claim(const std::string& name, const std::string& storage_class) {
+    return client_->create(
+        kClaims, kNamespace,
+        parse_json(R"({"kind":"PersistentVolumeClaim","apiVersion":"v1","metadata":{"name":")" + name +
+                   R"("},"spec":{"storageClassName":")" + storage_class +
+                   R"(","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})")
+            .root());
+  }
+  /// As the volume binder does, which is not part of this server.
+  void set_claim_phase(const std::string& name, const std::string& phase) {
+    ASSERT_TRUE(client_->patch(kClaims, kNamespace, name, kube::PatchType::merge,
+                               R"({"status":{"phase":")" + phase + R"("}})", "status"));
+  }
+  static std::string on_claim(const std::string& claim, const std::string& more = "") {
+    return one("", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":")" + claim + R"("}}])" + more);
   }
 
   /// Waits until the pod is there and satisfies the condition; gives it as it is then.
@@ -273,6 +309,7 @@ TEST_F(SimHostTest, ADeadlineMayComeLater) {
 
 TEST_F(SimHostTest, HalvesOfOneGpuShareAGroupAndTheThirdWaits) {
   start();
+  create_queue("q");
   const std::string meta = R"({"labels":{"kai.scheduler/queue":"q"},"annotations":{"gpu-fraction":"0.5"}})";
   const std::string spec =
       one("", R"(,"schedulerName":"kai-scheduler","nodeSelector":{"nvidia.com/gpu.present":"true"})");
@@ -328,6 +365,142 @@ TEST_F(SimHostTest, KaiWantsAQueueAndRefusesSharesOfWholeGpus) {
   ASSERT_TRUE(create("web", one("")));
   wait_phase("web", "Running");
   EXPECT_EQ(wait_phase("other", "Pending")["status"]["conditions"].size(), 0u);
+}
+
+TEST_F(SimHostTest, KaiPodsOfAQueueThatDoesNotExistStayPending) {
+  start();
+  const std::string kai = one("", R"(,"schedulerName":"kai-scheduler")");
+  ASSERT_TRUE(create("waits", kai, R"({"labels":{"kai.scheduler/queue":"team"}})"));
+  EXPECT_EQ(scheduling_message("waits"), "Queue 'team' does not exist");
+  events_of("waits", "Unschedulable");
+  create_queue("team");
+  wait_phase("waits", "Running");
+}
+
+TEST_F(SimHostTest, PodsWaitForTheirVolumeClaims) {
+  start({.nodes = 1, .gpu_nodes = 0});
+  const std::string preemption = " preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.";
+  ASSERT_TRUE(create("pod", on_claim("data")));
+  const std::string missing = "0/1 nodes are available: persistentvolumeclaim \"data\" not found." + preemption;
+  EXPECT_EQ(scheduling_message("pod"), missing);
+  EXPECT_TRUE(has_event("pod", "FailedScheduling: " + missing));
+  ASSERT_TRUE(create_claim("data", "standard"));
+  wait_for("pod", [](const schema::Value& p) {
+    return p["status"]["conditions"].at(0)["message"].text().find("pod has unbound immediate PersistentVolumeClaims") !=
+           std::string_view::npos;
+  });
+  set_claim_phase("data", "Lost");
+  wait_for("pod", [](const schema::Value& p) {
+    return p["status"]["conditions"].at(0)["message"].text().find(
+               "persistentvolumeclaim \"data\" bound to non-existent persistentvolume \"\"") != std::string_view::npos;
+  });
+  set_claim_phase("data", "Bound");
+  wait_phase("pod", "Running");
+}
+
+TEST_F(SimHostTest, AVolumeThatWaitsForItsFirstConsumerIsMadeForTheChosenNode) {
+  start({.nodes = 1, .gpu_nodes = 0});
+  ASSERT_TRUE(
+      client_->create({"storage.k8s.io", "v1", "storageclasses"}, "",
+                      parse_json(R"({"kind":"StorageClass","apiVersion":"storage.k8s.io/v1","metadata":{"name":"late"},
+                                  "provisioner":"simulated-volume.sublet.dev","volumeBindingMode":"WaitForFirstConsumer"})")
+                          .root()));
+  ASSERT_TRUE(create_claim("data", "late"));
+  ASSERT_TRUE(create("pod", on_claim("data")));
+  const auto selected = [&] {
+    const auto claim = client_->get(kClaims, kNamespace, "data");
+    return claim ? (*claim)["metadata"]["annotations"]["volume.kubernetes.io/selected-node"].string() : std::string();
+  };
+  const auto until = steady_clock::now() + kPatience;
+  while (selected().empty() && steady_clock::now() < until) std::this_thread::yield();
+  EXPECT_EQ(selected(), "cpu-1");
+  EXPECT_EQ(wait_phase("pod", "Pending")["spec"]["nodeName"].text(), "");
+  set_claim_phase("data", "Bound");
+  wait_phase("pod", "Running");
+}
+
+TEST_F(SimHostTest, AnEphemeralVolumeNeedsAClaimOfItsOwn) {
+  start({.nodes = 1, .gpu_nodes = 0});
+  ASSERT_TRUE(create_claim("pod-v", "standard"));
+  set_claim_phase("pod-v", "Bound");
+  ASSERT_TRUE(create("pod", one("", R"(,"volumes":[{"name":"v","ephemeral":{"volumeClaimTemplate":{"spec":{
+      "accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}}}])")));
+  EXPECT_NE(scheduling_message("pod").find("PVC default/pod-v was not created for pod default/pod (pod is not owner)"),
+            std::string::npos);
+}
+
+TEST_F(SimHostTest, PodsWaitForTheirDevices) {
+  start({.nodes = 1, .gpu_nodes = 0});
+  const kube::Resource claims{"resource.k8s.io", "v1", "resourceclaims"};
+  ASSERT_TRUE(create("pod", one("", R"(,"resourceClaims":[{"name":"gpu","resourceClaimName":"gpu"}])")));
+  EXPECT_NE(scheduling_message("pod").find("resourceclaim \"gpu\" not found"), std::string::npos);
+  const auto made =
+      client_->create(claims, kNamespace,
+                      parse_json(R"({"kind":"ResourceClaim","apiVersion":"resource.k8s.io/v1","metadata":{"name":"gpu"},
+          "spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu"}}]}}})")
+                          .root());
+  ASSERT_TRUE(made) << made.error().message;
+  wait_for("pod", [](const schema::Value& p) {
+    return p["status"]["conditions"].at(0)["message"].text() ==
+           "0/1 nodes are available: 1 cannot allocate all claims. still not schedulable, preemption: 0/1 nodes are "
+           "available: 1 Preemption is not helpful for scheduling.";
+  });
+  const auto allocated = client_->patch(
+      claims, kNamespace, "gpu", kube::PatchType::merge,
+      R"({"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"d.example.com","pool":"p","device":"x"}]}}}})",
+      "status");
+  ASSERT_TRUE(allocated) << allocated.error().message;
+  wait_phase("pod", "Running");
+}
+
+TEST_F(SimHostTest, APodWithANodeWaitsForItsClaimOnTheNode) {
+  start({.nodes = 1, .gpu_nodes = 0});
+  ASSERT_TRUE(create("pod", on_claim("data", R"(,"nodeName":"cpu-1")")));
+  events_of("pod", "FailedMount");
+  EXPECT_TRUE(
+      has_event("pod",
+                "FailedMount: Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], "
+                "failed to process volumes=[v]: error processing PVC default/data: failed to fetch PVC from API "
+                "server: persistentvolumeclaims \"data\" not found"));
+  ASSERT_TRUE(create_claim("data", "standard"));
+  set_claim_phase("data", "Bound");
+  wait_phase("pod", "Running");
+}
+
+TEST_F(SimHostTest, ArgumentsThatTheShellKnowsAreRun) {
+  start();
+  const std::string never = R"(,"restartPolicy":"Never")";
+  ASSERT_TRUE(create("run", one(R"(,"args":["echo","hi"])", never)));
+  wait_phase("run", "Succeeded");
+  EXPECT_NE(log_of("run").find("\nhi\n"), std::string::npos) << log_of("run");
+  ASSERT_TRUE(create("server", one(R"(,"args":["--port","80"])", never)));
+  ASSERT_TRUE(create("shell", one(R"(,"stdin":true,"args":["sh"])", never)));
+  ASSERT_TRUE(create("no-input", one(R"(,"args":["sh"])", never)));
+  wait_phase("no-input", "Succeeded");
+  wait_phase("server", "Running");
+  wait_phase("shell", "Running");
+}
+
+TEST_F(SimHostTest, UnknownProgramsOfJobsAndInitContainersHaveAShortLife) {
+  start({.program_life = milliseconds(20)});
+  const std::string job = R"({"labels":{"batch.kubernetes.io/job-name":"hook"}})";
+  const std::string never = R"(,"restartPolicy":"Never")";
+  ASSERT_TRUE(create("hook", one(R"(,"args":["check","api"])", never), job));
+  ASSERT_TRUE(create("script", one(R"(,"command":["sh","-c","helm upgrade && echo done"])", never), job));
+  ASSERT_TRUE(create("init", R"({"automountServiceAccountToken":false,"initContainers":[{"name":"i","image":"migrate"}],
+      "containers":[{"name":"c","image":"web"}]})"));
+  wait_phase("hook", "Succeeded");
+  EXPECT_TRUE(
+      has_event("hook",
+                "SimulatedProgram: The simulated host does not know the program of the image (busybox): it runs "
+                "1 s and exits with 0"));
+  wait_phase("script", "Succeeded");
+  EXPECT_NE(log_of("script").find("\ndone\n"), std::string::npos) << log_of("script");
+  EXPECT_TRUE(
+      has_event("script",
+                "SimulatedProgram: The simulated host does not know the program \"helm\" (busybox): it runs 1 s "
+                "and exits with 0"));
+  wait_phase("init", "Running");
 }
 
 TEST_F(SimHostTest, CommandsEndPods) {

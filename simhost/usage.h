@@ -1,6 +1,6 @@
-// Usage: how much CPU and memory a simulated container uses while it runs, by a rule over its spec: what its
-// environment variables SIMHOST_CPU and SIMHOST_MEMORY say (quantities; so a tenant can make load), else half of what
-// it requests or, without a request, of its limit, else a little. Pure.
+// Usage: the CPU and memory of a running simulated container, by a rule over its spec: the environment variables
+// SIMHOST_CPU and SIMHOST_MEMORY (quantities, so that a tenant can make load), else half of its request or, without a
+// request, of its limit, else a small constant. Pure.
 #pragma once
 
 #include <cstdint>

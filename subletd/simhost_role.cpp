@@ -26,6 +26,7 @@ class SimhostRole final : public RoleProgram {
     std::unique_ptr<simhost::SimHost> simulated;
     config_.context_name = "embedded";
     config_.server.border = simhost::SimHost::admission();
+    config_.server.host_openapi = simhost::SimHost::descriptions();
     // The server wants the logs before the simulation, which is a client of the server, can stand.
     config_.server.pod_logs = [&simulated](const apiserver::PodLogRequest& request,
                                            std::shared_ptr<net::ResponseSink> sink) {

@@ -1,55 +1,49 @@
 #include "simhost/session/channels.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 
 #include "simhost/session/spdy.h"
-#include "sublet/net/websocket.h"
 
 namespace sublet::simhost::session {
 namespace {
 
-constexpr unsigned char kCloseChannel = 255;  // of v5: the channel that follows is closed
-
 class WebSocketChannels final : public Channels {
  public:
-  WebSocketChannels(bool closes, std::shared_ptr<Out> out, Calls calls)
+  WebSocketChannels(const Protocol& protocol, const WantedChannels& wanted, std::shared_ptr<Out> out, Calls calls)
       : calls_(std::move(calls)),
-        out_(std::move(out)),
-        closes_(closes),
-        socket_({[this](std::string_view message) { hear(message); },
-                 [this](std::string bytes) { out_->send(std::move(bytes)); },
-                 [this] {
-                   out_->end();
-                   calls_.over();
-                 }}) {}
-  void begin() override { calls_.ready(); }
+        first_(wanted.output   ? Channel::output
+               : wanted.errors ? Channel::errors
+                               : Channel::status),
+        plain_status_(protocol.plain_status),
+        socket_(protocol, std::move(out),
+                {[this](unsigned char channel, std::string_view bytes) {
+                   if (channel <= static_cast<unsigned char>(Channel::resize))
+                     calls_.bytes(static_cast<Channel>(channel), bytes);
+                 },
+                 [this](unsigned char channel) { calls_.ended(static_cast<Channel>(channel)); },
+                 [this] { calls_.over(); }}) {}
+  /// An empty message says that the session has begun, as the kubelet's does.
+  void begin() override {
+    write(first_, "");
+    calls_.ready();
+  }
   void put(std::string_view bytes) override { socket_.put(bytes); }
   void write(Channel channel, std::string_view bytes) override {
-    std::string message(1, static_cast<char>(channel));
-    socket_.send(message.append(bytes));
+    socket_.write(static_cast<unsigned char>(channel), bytes);
   }
-  void finish() override {
-    socket_.close();
-    out_->end();
+  void write_status(std::string_view message, std::string_view object) override {
+    if (!plain_status_) return write(Channel::status, object);
+    if (!message.empty()) write(Channel::status, message);
   }
+  void finish() override { socket_.finish(); }
 
  private:
-  void hear(std::string_view message) {
-    if (message.empty()) return;
-    const auto channel = static_cast<unsigned char>(message[0]);
-    if (closes_ && channel == kCloseChannel && message.size() == 2)
-      return calls_.ended(static_cast<Channel>(message[1]));
-    if (channel <= static_cast<unsigned char>(Channel::resize))
-      calls_.bytes(static_cast<Channel>(channel), message.substr(1));
-  }
-
   const Calls calls_;
-  const std::shared_ptr<Out> out_;
-  const bool closes_;
-  net::WebSocket socket_;
+  const Channel first_;
+  const bool plain_status_;
+  ChannelSocket socket_;
 };
 
 class SpdyChannels final : public Channels {
@@ -106,10 +100,11 @@ class SpdyChannels final : public Channels {
 
 }  // namespace
 
-std::unique_ptr<Channels> make_channels(Protocol::Kind protocol, const WantedChannels& wanted, std::shared_ptr<Out> out,
-                                        Channels::Calls calls) {
-  if (protocol == Protocol::Kind::spdy) return std::make_unique<SpdyChannels>(wanted, std::move(out), std::move(calls));
-  return std::make_unique<WebSocketChannels>(protocol == Protocol::Kind::channels_v5, std::move(out), std::move(calls));
+std::unique_ptr<Channels> make_channels(const Protocol& protocol, const WantedChannels& wanted,
+                                        std::shared_ptr<Out> out, Channels::Calls calls) {
+  if (protocol.kind == Protocol::Kind::spdy)
+    return std::make_unique<SpdyChannels>(wanted, std::move(out), std::move(calls));
+  return std::make_unique<WebSocketChannels>(protocol, wanted, std::move(out), std::move(calls));
 }
 
 }  // namespace sublet::simhost::session

@@ -1,6 +1,6 @@
-// Channels: the five streams of exec and attach, over either protocol.
+// Channels: the five streams of exec and attach, over SPDY or a WebSocket.
 //
-// Not thread-safe: the session's loop.
+// Not thread-safe. Call only from the session's loop.
 #pragma once
 
 #include <functional>
@@ -11,10 +11,10 @@
 
 namespace sublet::simhost::session {
 
-/// Numbered as the WebSocket protocol does.
+/// The numbers are those of the WebSocket protocols.
 enum class Channel : unsigned char { input = 0, output = 1, errors = 2, status = 3, resize = 4 };
 
-/// Which of them a client asks for; `status` is always there.
+/// The channels that a client asks for, beside `status`.
 struct WantedChannels {
   bool input = false, output = false, errors = false, tty = false;
 };
@@ -22,7 +22,7 @@ struct WantedChannels {
 class Channels {
  public:
   struct Calls {
-    std::function<void()> ready;  // all that is wanted is there
+    std::function<void()> ready;  // every channel that is wanted is open
     std::function<void(Channel, std::string_view)> bytes;
     std::function<void(Channel)> ended;
     std::function<void()> over;
@@ -31,11 +31,16 @@ class Channels {
   virtual void begin() = 0;
   virtual void put(std::string_view bytes) = 0;
   virtual void write(Channel channel, std::string_view bytes) = 0;
-  /// All is said.
+  /// Writes how the command ended: an object, or to clients of an old protocol its message, which is empty for success.
+  virtual void write_status(std::string_view message, std::string_view object) {
+    (void)message;
+    write(Channel::status, object);
+  }
+  /// Ends the connection after what was written.
   virtual void finish() = 0;
 };
 
-std::unique_ptr<Channels> make_channels(Protocol::Kind protocol, const WantedChannels& wanted, std::shared_ptr<Out> out,
-                                        Channels::Calls calls);
+std::unique_ptr<Channels> make_channels(const Protocol& protocol, const WantedChannels& wanted,
+                                        std::shared_ptr<Out> out, Channels::Calls calls);
 
 }  // namespace sublet::simhost::session

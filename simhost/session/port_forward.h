@@ -1,5 +1,5 @@
-// PortForward: the server's end of kubectl port-forward: every connection is answered by a small HTTP server that says
-// what it was asked; what is no HTTP comes back as it was sent.
+// PortForward: the server's end of port-forward, over SPDY (kubectl) or channels of a WebSocket (Python, JavaScript,
+// Java). A small HTTP server answers each connection with what it was asked; other bytes come back as they were sent.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,6 @@
 namespace sublet::simhost::session {
 
 /// `pod`: "namespace/name", for the answers.
-std::shared_ptr<Session> make_port_forward(Protocol::Kind protocol, std::string pod, std::shared_ptr<Out> out);
+std::shared_ptr<Session> make_port_forward(const Protocol& protocol, std::string pod, std::shared_ptr<Out> out);
 
 }  // namespace sublet::simhost::session

@@ -1,8 +1,7 @@
-// Spdy: the server's end of SPDY/3.1 over bytes, as far as kubectl speaks it: streams that the client opens, data both
-// ways, half-closing, pings. No flow control (the client has none either).
+// Spdy: the server's end of SPDY/3.1 over bytes, with what kubectl uses: streams that the client opens, data both ways,
+// half-closing, pings. No flow control (the client has none either).
 //
-// Bounded in frames, header blocks and streams; what breaks the rules ends it. Not thread-safe. Pure but for what it
-// calls.
+// Frames, header blocks and streams are bounded; a violation of the protocol ends it. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ class Spdy {
  public:
   using Headers = std::map<std::string, std::string>;
   struct Calls {
-    std::function<void(std::uint32_t stream, const Headers& headers)> opened;  // answered already
+    std::function<void(std::uint32_t stream, const Headers& headers)> opened;  // has been answered
     std::function<void(std::uint32_t stream, std::string_view bytes)> data;
     std::function<void(std::uint32_t stream)> ended;  // the client sends no more there, or has reset it
     std::function<void(std::string bytes)> send;
@@ -28,7 +27,7 @@ class Spdy {
   ~Spdy();
   void put(std::string_view bytes);
   void write(std::uint32_t stream, std::string_view bytes);
-  /// We send no more there.
+  /// Half-closes the stream: this side sends no more.
   void end(std::uint32_t stream);
 
   static constexpr std::size_t kFrameMax = 1024 * 1024, kHeadersMax = 16 * 1024, kStreamsMax = 512;

@@ -1,9 +1,10 @@
-// The commands that the simulated shell knows, as a table. A new command is a function and a row.
+// The commands that the simulated shell knows, as a table. To add one, write a function and a row.
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 
 #include "simhost/shell/interpreter.h"
+#include "simhost/shell/tar.h"
 
 namespace sublet::simhost::shell {
 namespace {
@@ -69,7 +70,7 @@ Flow do_wait(Interpreter& shell, const Words& words) {
 Flow do_exec(Interpreter& shell, const Words& words) {
   if (words.size() == 1) return do_true(shell, words);
   const Flow flow = shell.run_command(Words(words.begin() + 1, words.end()));
-  return flow == Flow::for_ever ? flow : Flow::exited;
+  return never_returns(flow) ? flow : Flow::exited;
 }
 
 Flow do_eval(Interpreter& shell, const Words& words) {
@@ -81,7 +82,7 @@ Flow do_eval(Interpreter& shell, const Words& words) {
   return shell.set_status(2), Flow::next;
 }
 
-/// set -e and set +e, in whatever company.
+/// set -e and set +e, among other flags.
 Flow do_set(Interpreter& shell, const Words& words) {
   for (std::size_t i = 1; i < words.size(); ++i)
     if (words[i].find('e') != std::string::npos && words[i].find_first_of("-+") == 0)
@@ -137,10 +138,18 @@ Flow do_cd(Interpreter& shell, const Words& words) {
   return do_true(shell, words);
 }
 
+/// read [-r] NAME...: the last variable takes the rest of the line.
 Flow do_read(Interpreter& shell, const Words& words) {
-  const std::vector<std::string> lines = lines_of(shell.input());
-  if (words.size() > 1) shell.variables()[words.back()] = lines.empty() ? "" : lines.front();
-  return shell.set_status(lines.empty() ? 1 : 0), Flow::next;
+  const auto line = shell.read_line();
+  std::string_view rest = line ? std::string_view(*line) : std::string_view();
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (words[i].starts_with('-')) continue;
+    rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+    const std::size_t end = i + 1 == words.size() ? rest.size() : std::min(rest.find_first_of(" \t"), rest.size());
+    shell.variables()[words[i]] = std::string(rest.substr(0, end));
+    rest.remove_prefix(end);
+  }
+  return shell.set_status(line ? 0 : 1), Flow::next;
 }
 
 // --- text ---
@@ -222,16 +231,20 @@ Flow do_printf(Interpreter& shell, const Words& words) {
   return do_true(shell, words);
 }
 
-/// The files that are named from `first` on, one after the other; standard input when none is.
+/// The content of the files named from `first` on, or of standard input when none is named.
 std::optional<std::string> content_of(Interpreter& shell, const Words& words, std::size_t first) {
-  if (first >= words.size()) return shell.input();
+  if (first >= words.size()) {
+    std::string input = shell.read_all();
+    return shell.is_starved() ? std::nullopt : std::optional(std::move(input));
+  }
   std::string out;
   bool good = true;
   for (std::size_t i = first; i < words.size(); ++i) {
     const auto content =
-        words[i] == "-" ? shell.input() : shell.world().files.read(shell.absolute(words[i]), shell.now());
+        words[i] == "-" ? shell.read_all() : shell.world().files.read(shell.absolute(words[i]), shell.now());
     if (!content) shell.complain(words[0], "can't open '" + words[i] + "': No such file or directory"), good = false;
     out += content.value_or("");
+    shell.charge(content ? content->size() : 0);
   }
   shell.set_status(good ? 0 : 1);
   return good || !out.empty() ? std::optional(std::move(out)) : std::nullopt;
@@ -239,7 +252,20 @@ std::optional<std::string> content_of(Interpreter& shell, const Words& words, st
 
 Flow do_cat(Interpreter& shell, const Words& words) {
   shell.set_status(0);
+  if (words.size() == 1 || (words.size() == 2 && words[1] == "-"))
+    return shell.print(shell.read_available()), Flow::next;
   if (const auto content = content_of(shell, words, 1)) shell.print(*content);
+  return Flow::next;
+}
+
+/// The first lines of standard input, as soon as they have arrived.
+Flow print_first_lines(Interpreter& shell, std::size_t count) {
+  shell.set_status(0);
+  for (; count > 0; --count) {
+    const auto line = shell.read_line();
+    if (!line) break;
+    shell.print(*line + "\n");
+  }
   return Flow::next;
 }
 
@@ -254,6 +280,7 @@ Flow do_tail(Interpreter& shell, const Words& words) {
     count = static_cast<std::size_t>(std::max<std::int64_t>(integer(number).value_or(10), 0));
     first += apart ? 2 : 1;
   }
+  if (words[0] == "head" && first >= words.size()) return print_first_lines(shell, count);
   const auto content = content_of(shell, words, first);
   if (!content) return Flow::next;
   std::vector<std::string> lines = lines_of(*content);
@@ -308,9 +335,11 @@ Flow do_wc(Interpreter& shell, const Words& words) {
 }
 
 Flow do_tee(Interpreter& shell, const Words& words) {
+  const std::string input = shell.read_all();
+  if (shell.is_starved()) return Flow::next;
   for (std::size_t i = 1; i < words.size(); ++i)
-    if (!words[i].starts_with("/dev/")) shell.world().files.write(shell.absolute(words[i]), shell.input(), shell.now());
-  shell.print(shell.input());
+    if (!words[i].starts_with("/dev/")) shell.world().files.write(shell.absolute(words[i]), input, shell.now());
+  shell.print(input);
   return do_true(shell, words);
 }
 
@@ -342,6 +371,14 @@ Flow do_touch(Interpreter& shell, const Words& words) {
     const std::string path = shell.absolute(words[i]);
     if (!shell.world().files.read(path, shell.now())) shell.world().files.write(path, "", shell.now());
   }
+  return do_true(shell, words);
+}
+
+Flow do_mkdir(Interpreter& shell, const Words& words) {
+  for (std::size_t i = 1; i < words.size(); ++i)
+    if (const std::string path = shell.absolute(words[i]);
+        !words[i].starts_with('-') && !shell.world().files.is_folder(path, shell.now()))
+      shell.world().files.write(path + "/.", "", shell.now());
   return do_true(shell, words);
 }
 
@@ -384,6 +421,8 @@ Flow do_copy(Interpreter& shell, const Words& words) {
 
 Flow do_ls(Interpreter& shell, const Words& words) {
   const bool named = words.size() > 1 && !words.back().starts_with('-');
+  const bool hidden =
+      words.size() > 1 && words[1].starts_with('-') && words[1].find_first_of("aA") != std::string::npos;
   const std::string folder = shell.absolute(named ? words.back() : "");
   Files& files = shell.world().files;
   const std::vector<std::string> inside = files.list(folder, shell.now());
@@ -401,7 +440,7 @@ Flow do_ls(Interpreter& shell, const Words& words) {
     const std::size_t from = path.find_first_not_of('/', folder.ends_with('/') ? folder.size() - 1 : folder.size());
     if (from == std::string::npos) continue;
     const std::string name = path.substr(from, path.find('/', from) - from);
-    if (name == last) continue;
+    if (name == last || name == "." || (name.starts_with('.') && !hidden)) continue;
     shell.print(name + "\n");
     last = name;
   }
@@ -543,58 +582,60 @@ Flow do_kill(Interpreter& shell, const Words& words) {
 struct CommandRow {
   std::string_view name;
   Flow (*run)(Interpreter&, const Words&);
+  bool builtin = false;  // only a shell has it: no program of that name is in an image
 };
 constexpr CommandRow kCommands[] = {
-    {".", do_source},
-    {":", do_true},
+    {".", do_source, true},
+    {":", do_true, true},
     {"[", do_test},
-    {"[[", do_test},
+    {"[[", do_test, true},
     {"basename", do_basename},
-    {"break", do_break},
+    {"break", do_break, true},
     {"cat", do_cat},
-    {"cd", do_cd},
+    {"cd", do_cd, true},
     {"chmod", do_true},
     {"chown", do_true},
-    {"continue", do_continue},
+    {"continue", do_continue, true},
     {"cp", do_copy},
     {"date", do_date},
     {"echo", do_echo},
     {"env", do_env},
-    {"eval", do_eval},
-    {"exec", do_exec},
-    {"exit", do_exit},
-    {"export", do_export},
+    {"eval", do_eval, true},
+    {"exec", do_exec, true},
+    {"exit", do_exit, true},
+    {"export", do_export, true},
     {"expr", do_expr},
     {"false", do_false},
     {"grep", do_grep},
     {"head", do_tail},
     {"hostname", do_hostname},
     {"kill", do_kill},
-    {"local", do_export},
+    {"local", do_export, true},
     {"ls", do_ls},
-    {"mkdir", do_true},
+    {"mkdir", do_mkdir},
     {"mv", do_copy},
     {"printenv", do_env},
     {"printf", do_printf},
     {"pwd", do_pwd},
-    {"read", do_read},
-    {"return", do_return},
+    {"read", do_read, true},
+    {"return", do_return, true},
     {"rm", do_rm},
     {"seq", do_seq},
-    {"set", do_set},
-    {"shift", do_shift},
+    {"set", do_set, true},
+    {"shift", do_shift, true},
     {"sleep", do_sleep},
-    {"source", do_source},
+    {"source", do_source, true},
     {"sync", do_true},
     {"tail", do_tail},
+    {"tar", do_tar},
     {"tee", do_tee},
     {"test", do_test},
     {"touch", do_touch},
-    {"trap", do_trap},
+    {"trap", do_trap, true},
     {"true", do_true},
-    {"umask", do_true},
-    {"unset", do_unset},
-    {"wait", do_wait},
+    {"umask", do_true, true},
+    {"unset", do_unset, true},
+    {"wait", do_wait, true},
     {"wc", do_wc},
     {"whoami", do_whoami},
 };
@@ -612,7 +653,7 @@ class Arithmetic {
     at_ += operation.size();
     return true;
   }
-  // Unsigned arithmetic wraps; what a script does with that is its own.
+  // Unsigned arithmetic wraps; signed overflow would be undefined.
   static std::int64_t wrap(std::uint64_t value) { return static_cast<std::int64_t>(value); }
   static std::uint64_t bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 
@@ -688,16 +729,29 @@ class Arithmetic {
 
 }  // namespace
 
-std::optional<Flow> run_known(Interpreter& shell, const Words& words) {
-  std::string_view name = words[0];
+namespace {
+
+const CommandRow* find_row(std::string_view name) {
   for (const std::string_view folder : {"/bin/", "/usr/bin/"})
     if (name.starts_with(folder)) name.remove_prefix(folder.size());
   const auto row = std::ranges::find(kCommands, name, &CommandRow::name);
-  if (row == std::end(kCommands)) return std::nullopt;
-  if (name == words[0]) return row->run(shell, words);
+  return row == std::end(kCommands) ? nullptr : row;
+}
+
+}  // namespace
+
+std::optional<Flow> run_known(Interpreter& shell, const Words& words) {
+  const CommandRow* row = find_row(words[0]);
+  if (!row) return std::nullopt;
   Words named = words;
-  named[0] = std::string(name);
-  return row->run(shell, named);
+  named[0] = std::string(row->name);
+  const Flow flow = row->run(shell, named);
+  return shell.is_starved() ? Flow::starved : flow;
+}
+
+bool is_table_program(std::string_view name) {
+  const CommandRow* row = find_row(name);
+  return row && !row->builtin;
 }
 
 std::int64_t arithmetic(std::string_view expression, const Variables& variables) {

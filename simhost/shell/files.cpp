@@ -39,25 +39,48 @@ std::optional<std::string> FileTree::read(std::string_view path, WallTime at) co
   return version ? version->content : std::nullopt;
 }
 
-void FileTree::put(std::string_view path, Version version) {
+bool FileTree::put(std::string_view path, Version version) {
   const std::size_t size = version.content ? version.content->size() : 0;
-  if (bytes_ + size > kMaxBytes) return;
+  if (bytes_ + size > kMaxBytes) return false;
   std::vector<Version>& versions = files_[clean(path)];
   const auto later = std::ranges::find_if(versions, [&](const Version& v) { return v.since > version.since; });
   versions.insert(later, std::move(version));
   bytes_ += size;
-  if (versions.size() <= kVersions) return;
+  if (versions.size() <= kVersions) return true;
   if (versions.front().content) bytes_ -= versions.front().content->size();
   versions.erase(versions.begin());
+  return true;
 }
 
-void FileTree::write(std::string_view path, std::string content, WallTime at) { put(path, {at, std::move(content)}); }
+bool FileTree::write(std::string_view path, std::string content, WallTime at) {
+  return put(path, {at, std::move(content)});
+}
 void FileTree::remove(std::string_view path, WallTime at) { put(path, {at, std::nullopt}); }
 
 std::vector<std::string> FileTree::list(std::string_view folder, WallTime at) const {
   std::vector<std::string> out;
   for (const auto& [path, versions] : files_)
     if (const auto rest = below(path, clean(folder)); rest && rest != "/" && read(path, at)) out.push_back(path);
+  return out;
+}
+
+void FileTree::replace(const std::map<std::string, std::string>& files, WallTime at) {
+  for (const std::string& path : list("/", at))
+    if (!files.contains(path)) remove(path, at);
+  for (const auto& [path, content] : files)
+    if (read(path, at) != content) write(path, content, at);
+}
+
+Files Files::copy() const {
+  Files out;
+  std::map<const FileTree*, std::shared_ptr<FileTree>> copies;  // a tree may be mounted twice
+  out.root_ = std::make_shared<FileTree>(*root_);
+  for (Mount mount : mounts_) {
+    std::shared_ptr<FileTree>& tree = copies[mount.tree.get()];
+    if (!tree) tree = std::make_shared<FileTree>(*mount.tree);
+    mount.tree = tree;
+    out.mounts_.push_back(std::move(mount));
+  }
   return out;
 }
 
@@ -80,9 +103,9 @@ std::optional<std::string> Files::read(std::string_view path, WallTime at) const
   return place.tree->read(place.path, at);
 }
 
-void Files::write(std::string_view path, std::string content, WallTime at) {
+bool Files::write(std::string_view path, std::string content, WallTime at) {
   const Place place = place_of(path);
-  place.tree->write(place.path, std::move(content), at);
+  return place.tree->write(place.path, std::move(content), at);
 }
 
 void Files::remove(std::string_view path, WallTime at) {
@@ -95,6 +118,15 @@ std::vector<std::string> Files::list(std::string_view folder, WallTime at) const
   std::vector<std::string> out;
   for (const std::string& path : place.tree->list(place.path, at))
     out.push_back(clean(std::string(folder) + "/" + below(path, place.path).value_or(path)));
+  for (const Mount& mount : mounts_) {
+    if (below(mount.path, clean(folder)).value_or("/") == "/") continue;
+    if (!mount.file.empty())
+      out.push_back(mount.path);
+    else
+      for (const std::string& path : mount.tree->list("/", at)) out.push_back(mount.path + path);
+  }
+  std::ranges::sort(out);
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 

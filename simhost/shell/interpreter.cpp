@@ -12,7 +12,7 @@ bool is_shell(std::string_view name) {
   return name == "sh" || name == "bash" || name == "ash" || name == "dash";
 }
 
-/// The position of SCRIPT in `sh [-eu...] -c SCRIPT`; 0 when it is not that.
+/// The position of SCRIPT in `sh [-eu...] -c SCRIPT`; 0 for other words.
 std::size_t script_position(const Words& words) {
   if (words.empty() || !is_shell(words[0])) return 0;
   for (std::size_t i = 1; i + 1 < words.size() && words[i].starts_with('-'); ++i)
@@ -20,7 +20,23 @@ std::size_t script_position(const Words& words) {
   return 0;
 }
 
-/// Of ${NAME:-x} and its like: whether the operand takes the variable's place.
+/// The position of FILE in `sh [-eu...] FILE`; 0 for other words.
+std::size_t file_position(const Words& words) {
+  if (words.empty() || !is_shell(words[0])) return 0;
+  std::size_t at = 1;
+  while (at < words.size() && (words[at].starts_with('-') || words[at].starts_with('+'))) ++at;
+  return at < words.size() ? at : 0;
+}
+
+/// The first line of a file names a shell.
+bool is_shell_script(std::string_view text) {
+  if (!text.starts_with("#!")) return false;
+  std::string_view line = text.substr(2, text.find('\n') - 2);
+  line = line.substr(line.find_last_of("/ ", line.find_last_not_of(" -eux")) + 1);
+  return is_shell(line.substr(0, line.find(' ')));
+}
+
+/// Returns true if the operand of ${NAME:-x} and similar takes the variable's place.
 bool operand_wanted(const std::string& operation, bool is_set, const std::string& value) {
   if (operation == ":-") return value.empty();
   if (operation == "-") return !is_set;
@@ -50,10 +66,10 @@ Trace Interpreter::run_line(const Script& script) {
   steps_ = 0;
   const Flow flow = run(script);
   if (flow == Flow::for_ever) {
-    complain("simhost", "this would go on for ever");
+    complain("simhost", "the command was stopped: it would run for ever");
     status_ = 130;
   }
-  flush_line();
+  flush_lines();
   Trace out;
   out.lines = std::exchange(lines_, {});
   if (flow == Flow::exited) out.end = End{now_, status_};
@@ -61,11 +77,13 @@ Trace Interpreter::run_line(const Script& script) {
 }
 
 Trace Interpreter::finish(Flow flow) {
-  flush_line();
+  flush_lines();
   Trace out;
   out.lines = std::move(lines_);
-  if (flow != Flow::for_ever) out.end = End{now_, status_};
+  if (!never_returns(flow)) out.end = End{now_, status_};
+  out.starved = flow == Flow::starved;
   out.background = background_for_ever_;
+  out.unknown_program = std::move(unknown_program_);
   if (!traps_.empty())
     out.leftover = std::make_shared<Trace::Leftover>(
         Trace::Leftover{std::move(variables_), std::move(functions_), std::move(traps_)});
@@ -74,31 +92,70 @@ Trace Interpreter::finish(Flow flow) {
 
 // --- output ---
 
-void Interpreter::print(std::string_view text) {
-  if (out_) {
-    if (out_->size() < kMaxText) out_->append(text.substr(0, kMaxText));
+void Interpreter::print(std::string_view text) { write(out_, text); }
+
+void Interpreter::write(const Sink& sink, std::string_view text) {
+  if (sink.text) {
+    if (sink.text->size() < kMaxText) sink.text->append(text.substr(0, kMaxText));
     return;
   }
+  std::string& partial = partial_lines_[sink.is_error];
   for (const char c : text) {
     if (c != '\n') {
-      partial_ += c;
+      partial += c;
       continue;
     }
-    lines_.push_back({now_, std::move(partial_)});
-    partial_.clear();
+    lines_.push_back({now_, std::exchange(partial, {}), sink.is_error});
   }
 }
 
-void Interpreter::flush_line() {
-  if (partial_.empty()) return;
-  lines_.push_back({now_, std::move(partial_)});
-  partial_.clear();
+void Interpreter::print_bytes(std::string_view bytes) {
+  if (out_.text) return write(out_, bytes);
+  flush_lines();
+  lines_.push_back({now_, std::string(bytes), out_.is_error, false});
+}
+
+void Interpreter::flush_lines() {
+  for (const bool is_error : {false, true})
+    if (std::string& partial = partial_lines_[is_error]; !partial.empty())
+      lines_.push_back({now_, std::exchange(partial, {}), is_error, false});
 }
 
 void Interpreter::complain(std::string_view command, std::string_view text) {
-  std::string* const out = std::exchange(out_, errors_);
-  print(std::string(command) + ": " + std::string(text) + "\n");
-  out_ = out;
+  write(errors_, std::string(command) + ": " + std::string(text) + "\n");
+}
+
+// --- input ---
+
+void Interpreter::wait_for_arrival() {
+  if (!input_->is_process_input) return;
+  for (const Input::Arrival& arrival : world_.input.arrivals)
+    if (arrival.size >= input_->at) return (void)(now_ = std::max(now_, arrival.at));
+}
+
+std::string Interpreter::read_available() {
+  std::string out = input_->text.substr(input_->at);
+  input_->at = input_->text.size();
+  wait_for_arrival();
+  starved_ = starved_ || input_->open;
+  return out;
+}
+
+std::string Interpreter::read_all() {
+  if (!input_->open) return read_available();
+  starved_ = true;
+  return {};
+}
+
+std::optional<std::string> Interpreter::read_line() {
+  Source& in = *input_;
+  const std::size_t end = in.text.find('\n', in.at);
+  if (end == std::string::npos && in.open) starved_ = true;
+  if (starved_ || in.at >= in.text.size()) return std::nullopt;
+  std::string out = in.text.substr(in.at, end - in.at);
+  in.at = end == std::string::npos ? in.text.size() : end + 1;
+  wait_for_arrival();
+  return out;
 }
 
 void Interpreter::shift_arguments(std::size_t count) {
@@ -107,7 +164,17 @@ void Interpreter::shift_arguments(std::size_t count) {
 }
 
 std::string Interpreter::absolute(std::string_view path) const {
-  return path.starts_with('/') ? std::string(path) : directory_ + "/" + std::string(path);
+  const std::string whole = path.starts_with('/') ? std::string(path) : directory_ + "/" + std::string(path);
+  std::vector<std::string_view> kept;
+  for (std::string_view rest = whole; !rest.empty();) {
+    const std::string_view part = rest.substr(0, rest.find('/'));
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+    if (part == ".." && !kept.empty()) kept.pop_back();
+    if (!part.empty() && part != "." && part != "..") kept.push_back(part);
+  }
+  std::string out;
+  for (const std::string_view part : kept) out.append("/").append(part);
+  return out.empty() ? "/" : out;
 }
 
 // --- control ---
@@ -132,12 +199,14 @@ Flow Interpreter::run_asked(const Script& script) {
   return flow;
 }
 
-/// Its output comes with its own times; the script goes on at once.
+/// Its output keeps its own times; the script continues at once. It has no input.
 Flow Interpreter::run_background(const Pipeline& pipeline) {
   const auto started = now_;
   const Variables variables = variables_;
+  const auto input = std::exchange(input_, closed_input({}));
   if (run_pipeline(pipeline) == Flow::for_ever) background_for_ever_ = true;
   variables_ = variables;
+  input_ = input;
   now_ = started;
   status_ = 0;
   return Flow::next;
@@ -146,17 +215,17 @@ Flow Interpreter::run_background(const Pipeline& pipeline) {
 Flow Interpreter::run_pipeline(const Pipeline& pipeline) {
   Flow flow = Flow::next;
   std::string passed;
-  const std::string input = input_;
+  const auto input = input_;
   for (std::size_t i = 0; i < pipeline.commands.size() && flow == Flow::next; ++i) {
     const bool last = i + 1 == pipeline.commands.size();
-    if (i > 0) input_ = std::move(passed);
+    if (i > 0) input_ = closed_input(std::move(passed));
     passed.clear();
-    std::string* const out = out_;
-    if (!last) out_ = &passed;
+    const Sink out = out_;
+    if (!last) out_ = {&passed};
     flow = run_command(pipeline.commands[i]);
     out_ = out;
-    // What one of several does to control is its own, but that it never ends.
-    if (pipeline.commands.size() > 1 && flow != Flow::for_ever) flow = Flow::next;
+    // `exit` and the like in one of several commands end only that one.
+    if (pipeline.commands.size() > 1 && !never_returns(flow)) flow = Flow::next;
   }
   input_ = input;
   if (pipeline.negated && flow == Flow::next) status_ = status_ == 0 ? 1 : 0;
@@ -176,44 +245,58 @@ Flow Interpreter::run_command(const Command& command) {
   return flow;
 }
 
-Flow Interpreter::run_redirected(const Command& command) {
-  std::string* const out = out_;
-  std::string* const errors = errors_;
-  const std::string input = input_;
-  struct Written {
+struct RedirectedFiles {
+  struct File {
     std::string path;
     std::unique_ptr<std::string> text;
   };
-  std::vector<Written> files;
+  std::vector<File> files;
+};
+
+bool Interpreter::redirect(const Command& command, RedirectedFiles& written) {
   bool good = true;
   for (const Redirection& to : command.redirections) {
     const std::string target = expand_to_text(to.target);
-    if (to.kind == Redirection::Kind::duplicate) {
-      if (to.descriptor == 2 && target == "1") errors_ = out_;
-      if (to.descriptor == 1 && target == "2") out_ = errors_;
+    const bool duplicates = to.kind == Redirection::Kind::duplicate;
+    if (duplicates || target == "/dev/stdout" || target == "/dev/stderr") {
+      const Sink sink = target == "2" || target == "/dev/stderr" ? errors_ : out_;
+      if (to.descriptor != 2) out_ = sink;
+      if (to.descriptor >= 2) errors_ = sink;
     } else if (to.kind == Redirection::Kind::read) {
-      const auto content = world_.files.read(absolute(target), now());
+      const auto content =
+          target == "/dev/null" ? std::optional<std::string>("") : world_.files.read(absolute(target), now());
       if (!content) complain("sh", "can't open '" + target + "': No such file or directory"), good = false;
-      input_ = content.value_or("");
+      input_ = closed_input(content.value_or(""));
     } else {
       std::string before;
       if (to.kind == Redirection::Kind::append) before = world_.files.read(absolute(target), now()).value_or("");
-      files.push_back({target, std::make_unique<std::string>(std::move(before))});
-      if (to.descriptor != 2) out_ = files.back().text.get();
-      if (to.descriptor >= 2) errors_ = files.back().text.get();
+      written.files.push_back({target, std::make_unique<std::string>(std::move(before))});
+      if (to.descriptor != 2) out_ = {written.files.back().text.get()};
+      if (to.descriptor >= 2) errors_ = {written.files.back().text.get()};
     }
   }
+  return good;
+}
+
+Flow Interpreter::run_redirected(const Command& command) {
+  const Sink out = out_, errors = errors_;
+  const auto input = input_;
+  RedirectedFiles written;
   Flow flow = Flow::next;
-  if (good) {
+  if (redirect(command, written)) {
     flow = run_kind(command);
   } else {
     status_ = 1;
   }
-  for (Written& file : files)
-    if (!file.path.starts_with("/dev/")) world_.files.write(absolute(file.path), std::move(*file.text), now());
   out_ = out;
   errors_ = errors;
   input_ = input;
+  for (RedirectedFiles::File& file : written.files) {
+    if (file.path.starts_with("/dev/") || world_.files.write(absolute(file.path), std::move(*file.text), now()))
+      continue;
+    complain("sh", "write error: No space left on device");
+    status_ = 1;
+  }
   return flow;
 }
 
@@ -235,7 +318,7 @@ Flow Interpreter::run_kind(const Command& command) {
       const Variables variables = variables_;
       const Flow flow = run(*command.branches[0].body);
       variables_ = variables;
-      return flow == Flow::for_ever ? flow : Flow::next;
+      return never_returns(flow) ? flow : Flow::next;
     }
     case Command::Kind::function:
       functions_[command.name] = command.branches[0].body;
@@ -266,29 +349,68 @@ Flow Interpreter::run_simple(const Command& command) {
 }
 
 Flow Interpreter::run_command(const Words& words) {
-  if (const std::size_t script = script_position(words)) {
-    const auto parsed = parse(words[script]);
-    if (!parsed) {
-      // Said where a person looks; the container then runs on, as one whose program is not known.
-      complain("simhost", "the simulated shell does not understand this script: " + parsed.error().message);
-      if (context_ == Context::session) status_ = 2;
-      return context_ == Context::main_process ? Flow::for_ever : Flow::next;
-    }
-    Words arguments(words.begin() + static_cast<std::ptrdiff_t>(std::min(words.size(), script + 2)), words.end());
-    const bool before = std::exchange(ends_on_failure_, words[1].find('e') < words[1].size() && script == 2);
-    std::swap(arguments_, arguments);
-    const Flow flow = run(*parsed);
-    std::swap(arguments_, arguments);
-    ends_on_failure_ = before;
-    // Of the process itself `exit` is the end; of one that it started it is that one's.
-    return flow == Flow::for_ever ? flow : Flow::next;
-  }
   if (functions_.contains(words[0])) return call(words[0], words);
+  return run_words_as_process(words);
+}
+
+Flow Interpreter::run_words_as_process(const Words& words) {
+  const auto from = [&words](std::size_t at) {
+    return Words(words.begin() + static_cast<std::ptrdiff_t>(std::min(words.size(), at)), words.end());
+  };
+  if (const std::size_t script = script_position(words))
+    return run_as_process(words[script], from(script + 2), words[1].find('e') < words[1].size() && script == 2);
+  if (is_lone_shell(words)) return run_standard_input();
+  const std::size_t file = file_position(words);
+  if (file > 0 || words[0].find('/') != std::string::npos) {
+    const auto text = world_.files.read(absolute(words[file]), now());
+    const bool ends_on_failure =
+        text && text->starts_with("#!") && text->substr(0, text->find('\n')).find(" -e") < text->size();
+    if (text && (file > 0 || is_shell_script(*text))) return run_as_process(*text, from(file + 1), ends_on_failure);
+    if (file > 0) return complain("sh", "can't open '" + words[file] + "'"), status_ = 2, Flow::next;
+  }
   if (const auto flow = run_known(*this, words)) return *flow;
-  if (context_ == Context::main_process) return Flow::for_ever;
+  return run_unknown(words[0]);
+}
+
+Flow Interpreter::run_as_process(std::string_view text, Words arguments, bool ends_on_failure) {
+  const auto parsed = parse(text);
+  if (!parsed) {
+    complain("simhost", "the simulated shell does not understand this script: " + parsed.error().message);
+    if (context_ != Context::session) return run_unknown("sh");
+    return status_ = 2, Flow::next;
+  }
+  const bool before = std::exchange(ends_on_failure_, ends_on_failure);
+  std::swap(arguments_, arguments);
+  const Flow flow = run(*parsed);
+  std::swap(arguments_, arguments);
+  ends_on_failure_ = before;
+  return never_returns(flow) ? flow : Flow::next;
+}
+
+Flow Interpreter::run_standard_input() {
+  std::string pending;
+  while (const auto line = read_line()) {
+    pending += *line + "\n";
+    const auto parsed = parse(pending);
+    if (!parsed && is_incomplete(parsed.error())) continue;
+    pending.clear();
+    if (!parsed) {
+      complain("sh", parsed.error().message);
+      status_ = 2;
+    } else if (const Flow flow = run(*parsed); flow != Flow::next) {
+      return never_returns(flow) ? flow : Flow::next;
+    }
+  }
+  return starved_ ? Flow::starved : Flow::next;
+}
+
+Flow Interpreter::run_unknown(const std::string& program) {
+  if (unknown_program_.empty()) unknown_program_ = program;
   status_ = 0;
+  if (context_ == Context::main_process) return Flow::for_ever;
+  if (context_ == Context::task) now_ += world_.program_life;
   if (context_ == Context::session) {
-    complain("sh", words[0] + ": not found");
+    complain("sh", program + ": not found");
     status_ = 127;
   }
   return Flow::next;
@@ -381,9 +503,9 @@ std::string Interpreter::variable(const std::string& name) const {
 
 std::string Interpreter::captured(const Script& script) {
   std::string text;
-  std::string* const out = std::exchange(out_, &text);
+  const Sink out = std::exchange(out_, Sink{&text});
   const Variables variables = variables_;
-  if (run(script) == Flow::for_ever) flow_out_of_word_ = Flow::for_ever;
+  if (const Flow flow = run(script); never_returns(flow)) flow_out_of_word_ = flow;
   variables_ = variables;
   out_ = out;
   while (text.ends_with('\n')) text.pop_back();
@@ -455,19 +577,32 @@ std::string Interpreter::expand_to_pattern(const Word& word) {
   return out;
 }
 
-// --- what others see ---
+// --- the interface ---
 
 Trace run(const Words& words, World& world, Context context) { return Interpreter(world, context).run_words(words); }
+
+bool is_lone_shell(const Words& words) {
+  return !words.empty() && is_shell(words[0]) && script_position(words) == 0 && file_position(words) == 0;
+}
+
+bool is_known_program(const Words& words) {
+  return !words.empty() && (is_shell(words[0]) || is_table_program(words[0]));
+}
 
 Conversation::Conversation(World& world) : shell_(std::make_unique<Interpreter>(world, Context::session)) {}
 Conversation::~Conversation() = default;
 int Conversation::status() const { return shell_->status(); }
 
-Trace Conversation::say(const std::string& line) {
-  const auto parsed = parse(line);
+Trace Conversation::run_line(const std::string& line) {
+  pending_ += line + "\n";
+  const auto parsed = parse(pending_);
+  if (!parsed && shell::is_incomplete(parsed.error())) return {};
+  pending_.clear();
   if (parsed) return shell_->run_line(*parsed);
   shell_->set_status(2);
-  return {.lines = {{{}, "sh: " + parsed.error().message}}, .end = {}, .background = false, .leftover = {}};
+  Trace out;
+  out.lines.push_back({{}, "sh: " + parsed.error().message, true});
+  return out;
 }
 
 std::optional<Trace> run_handler(const Trace& before, const std::string& signal, World& world) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "simhost/shell/tar.h"
+
 namespace sublet::simhost::shell {
 namespace {
 
@@ -118,6 +120,133 @@ TEST(SimulatedShell, HandlesItsSignals) {
   EXPECT_EQ(handled->end->exit_code, 143);
   EXPECT_EQ(handled->end->at, seconds(5));
   EXPECT_FALSE(run_handler(Shell("sleep 1").trace, "TERM", shell.world));
+}
+
+TEST(SimulatedShell, StandardErrorIsAStreamOfItsOwn) {
+  const auto streams = [](const std::string& script) {
+    const Shell shell(script);
+    std::string out, errors;
+    for (const Line& line : shell.trace.lines) (line.is_error ? errors : out) += line.bytes();
+    return out + "|" + errors;
+  };
+  EXPECT_EQ(streams("echo a; echo b >&2; echo c"), "a\nc\n|b\n");
+  EXPECT_EQ(streams("cat /none 2>&1"), "cat: can't open '/none': No such file or directory\n|");
+  EXPECT_EQ(streams("echo x > /dev/stderr; echo y > /dev/stdout"), "y\n|x\n");
+  EXPECT_EQ(streams("{ echo o; echo e >&2; } 2>/dev/null"), "o\n|");
+  EXPECT_EQ(streams("X=$(echo in; echo err >&2); echo $X"), "in\n|err\n");
+  EXPECT_EQ(streams("echo swap >&2 | cat"), "|swap\n");
+  EXPECT_EQ(streams("printf abc"), "abc|") << "without a newline";
+}
+
+/// `words` on input that has arrived so far.
+Trace on_input(const Words& words, const std::string& input, bool open) {
+  SeededRandom random(1);
+  World world{.random = &random};
+  world.input.text = input;
+  world.input.open = open;
+  return run(words, world, Context::session);
+}
+std::string text_of(const Trace& trace) {
+  std::string out;
+  for (const Line& line : trace.lines) out += line.bytes();
+  return out + (trace.starved ? "..." : trace.end ? "=" + std::to_string(trace.end->exit_code) : "for ever");
+}
+
+TEST(SimulatedShell, ReadsItsInputAsItArrives) {
+  struct Case {
+    Words words;
+    const char *input, *while_open, *at_end;
+  };
+  const Case cases[] = {
+      {{"cat"}, "a\nb", "a\nb...", "a\nb=0"},
+      {{"head", "-n", "1"}, "a\nb\n", "a\n=0", "a\n=0"},
+      {{"wc", "-l"}, "a\nb\n", "...", "2\n=0"},
+      {{"sh", "-c", "while read l; do echo got $l; done; echo end"},
+       "x\ny\n",
+       "got x\ngot y\n...",
+       "got x\ngot y\nend\n=0"},
+      {{"sh", "-c", "read a b; echo $b-$a"}, "one two three\n", "two three-one\n=0", "two three-one\n=0"},
+      {{"sh", "-c", "cat | tail -n 1"}, "x\ny\n", "...", "y\n=0"},
+      {{"sh"}, "if true; then\necho yes\nfi\nread x\nvalue\necho $x; exit 3\n", "yes\nvalue\n=3", "yes\nvalue\n=3"},
+      {{"sh"}, "echo a\n", "a\n...", "a\n=0"},
+      {{"echo", "hi"}, "", "hi\n=0", "hi\n=0"},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(text_of(on_input(c.words, c.input, true)), c.while_open) << testing::PrintToString(c.words);
+    EXPECT_EQ(text_of(on_input(c.words, c.input, false)), c.at_end) << testing::PrintToString(c.words);
+  }
+}
+
+TEST(SimulatedShell, InputMovesTheClock) {
+  SeededRandom random(1);
+  World world{.random = &random};
+  world.input = {.text = "a\nb\n", .arrivals = {{2, seconds(1)}, {4, seconds(7)}}, .open = true};
+  const Trace trace = run({"sh", "-c", "read x; echo $x; read x; echo $x"}, world);
+  ASSERT_EQ(trace.lines.size(), 2u);
+  EXPECT_EQ(trace.lines[0].at, seconds(1));
+  EXPECT_EQ(trace.lines[1].at, seconds(7));
+}
+
+TEST(SimulatedShell, AnUnknownProgramOfATaskHasAShortLife) {
+  const Shell task("helm upgrade; echo done", {}, Context::task);
+  EXPECT_EQ(task.text(), "done\n=0");
+  EXPECT_EQ(task.trace.end->at, World().program_life);
+  EXPECT_EQ(task.trace.unknown_program, "helm");
+  EXPECT_EQ(Shell("sleep infinity", {}, Context::task).text(), "...") << "known, and endless";
+  EXPECT_EQ(Shell("echo", {}, Context::task).trace.unknown_program, "");
+  EXPECT_EQ(Shell("helm upgrade; echo never").text(), "...");
+}
+
+TEST(SimulatedShell, RunsScriptsInFiles) {
+  EXPECT_EQ(Shell("echo 'echo in $1; exit 4' > /s; sh /s x; echo $?").text(), "in x\n4\n=0");
+  EXPECT_EQ(Shell("printf '#!/bin/sh -e\\necho run; false; echo never' > /s; chmod +x /s; /s; echo end").text(),
+            "run\nend\n=0");
+  EXPECT_EQ(Shell("sh /none; echo $?", {}, Context::session).text(), "sh: can't open '/none'\n2\n=0");
+  EXPECT_TRUE(is_known_program({"echo", "hi"}));
+  EXPECT_TRUE(is_known_program({"/bin/sh"}));
+  EXPECT_FALSE(is_known_program({"wait", "--for=x"})) << "a builtin is no program";
+  EXPECT_FALSE(is_known_program({"nginx"}));
+  EXPECT_FALSE(is_known_program({}));
+}
+
+TEST(SimulatedShell, FoldersAndPaths) {
+  EXPECT_EQ(Shell("mkdir -p /a/b; [ -d /a/b ] && cd /a/b && pwd; touch ../f; ls /a; ls .").text(), "/a/b\nb\nf\n=0");
+  EXPECT_EQ(Shell("[ -d /a ] || echo none").text(), "none\n=0");
+}
+
+TEST(SimulatedShell, AnInteractiveShellWaitsForTheWholeCommand) {
+  SeededRandom random(1);
+  World world{.random = &random};
+  Conversation shell(world);
+  EXPECT_EQ(text_of(shell.run_line("for i in 1 2; do")), "for ever") << "no end: the shell goes on";
+  EXPECT_TRUE(shell.is_incomplete());
+  EXPECT_EQ(text_of(shell.run_line("echo $i; done")), "1\n2\nfor ever");
+  EXPECT_FALSE(shell.is_incomplete());
+}
+
+TEST(Tar, WritesWhatItReads) {
+  const std::string long_name = "/" + std::string(150, 'n');
+  const std::string script = "mkdir -p /d/sub; echo one > /d/one; printf 'a\\0b' > /d/sub/two; echo l > /d" +
+                             long_name +
+                             "; tar cf /d.tar /d; mkdir /new; tar -xmf /d.tar -C /new; cat /new/d/one; "
+                             "ls /new/d | wc -l; cat /new/d" +
+                             long_name + "; tar tf /d.tar | head -n 1";
+  EXPECT_EQ(Shell(script).text(), "tar: removing leading '/' from member names\none\n3\nl\nd/\n=0");
+  EXPECT_EQ(Shell("tar cf - /none", {}, Context::session).text().substr(0, 36), "tar: /none: No such file or director");
+  EXPECT_EQ(Shell("echo junk > /j; tar xf /j", {}, Context::session).text(), "tar: short read\n=1");
+  EXPECT_EQ(Shell("tar xzf /j", {}, Context::session).text(), "tar: compressed archives are not simulated\n=1");
+}
+
+TEST(Tar, RefusesDamagedArchives) {
+  const auto entries = read_archive(write_archive({{"f", "hello"}, {"g/", ""}}, WallTime()));
+  ASSERT_TRUE(entries);
+  ASSERT_EQ(entries->size(), 2u);
+  EXPECT_EQ(entries->at(0).path + "=" + entries->at(0).content, "f=hello");
+  EXPECT_EQ(entries->at(1).path, "g/");
+  std::string damaged = write_archive({{"f", "hello"}}, WallTime());
+  damaged[0] = 'x';
+  EXPECT_FALSE(read_archive(damaged));
+  EXPECT_FALSE(read_archive(write_archive({{"f", std::string(2000, 'x')}}, WallTime()).substr(0, 1024)));
 }
 
 TEST(SimulatedShell, AProbeOfTheImagesOwnProgramSucceeds) {

@@ -446,4 +446,8 @@ class Parser {
 
 Result<Script> parse(std::string_view script) { return Parser(script, 0).all(); }
 
+bool is_incomplete(const Status& error) {
+  return error.message.ends_with(" is missing") || error.message.ends_with(" is not closed");
+}
+
 }  // namespace sublet::simhost::shell

@@ -1,9 +1,9 @@
-// The syntax of the shell that simulated containers speak: a script as a tree of plain data.
+// Syntax: the shell language of simulated containers; a script is a tree of plain data.
 //
 // Understood: simple commands with assignments, quotes and redirections; `;`, `&`, `&&`, `||`, `|`, `!`; `if`, `while`,
 // `until`, `for`, `case`, `{ }`, `( )`, functions; `$NAME`, `${NAME}` with `:-`, `-`, `:+`, `+`, `#`, `$(...)`,
-// backquotes, `$((...))`; `[[ ... ]]`. Not: here-documents, arrays, brace expansion, process substitution: parse()
-// says which and where. Pure functions; a Script is immutable after parse() and may be shared.
+// backquotes, `$((...))`; `[[ ... ]]`. Not understood: here-documents, arrays, brace expansion, process substitution;
+// the error of parse() names it and the line. Pure functions; a Script is immutable after parse() and may be shared.
 #pragma once
 
 #include <memory>
@@ -70,5 +70,7 @@ struct Script {
 
 /// bad_request with the line and what is not understood there.
 Result<Script> parse(std::string_view script);
+/// Returns true if this error of parse() may go away when more lines follow.
+bool is_incomplete(const Status& error);
 
 }  // namespace sublet::simhost::shell

@@ -503,13 +503,24 @@ void keep_own_containers(Translation& translation, Value parent, Value field) {
 
 namespace {
 
-// A DNS label from the pod's name, as the kubelet would make it.
-std::string hostname_of(std::string_view tenant_name) {
-  constexpr std::size_t kLabelMax = 63;
-  std::string hostname(tenant_name.substr(0, kLabelMax));
-  std::replace(hostname.begin(), hostname.end(), '.', '-');
-  while (!hostname.empty() && hostname.back() == '-') hostname.pop_back();
+// The host name that a kubelet makes from a pod's name.
+std::string kubelet_hostname(std::string_view tenant_name) {
+  constexpr std::size_t kHostnameMax = 63;
+  std::string hostname(tenant_name.substr(0, kHostnameMax));
+  while (hostname.ends_with('-') || hostname.ends_with('.')) hostname.pop_back();
   return hostname;
+}
+
+// spec.hostname is a DNS label. A name with dots goes into hostnameOverride, which hosts know from Kubernetes 1.34 on;
+// older hosts keep the label with '-' for each dot.
+void set_hostname(const Translation& translation, Value host_pod_spec) {
+  if (!host_pod_spec["hostname"].text().empty()) return;
+  std::string hostname = kubelet_hostname(translation.tenant_name());
+  const bool overrides = hostname.find('.') != std::string::npos && host_pod_spec["hostnameOverride"].text().empty() &&
+                         !host_pod_spec["setHostnameAsFQDN"].boolean();
+  if (overrides) host_pod_spec.put("hostnameOverride", hostname);
+  std::replace(hostname.begin(), hostname.end(), '.', '-');
+  host_pod_spec.put("hostname", hostname);
 }
 
 // What a pod may say itself, and what a kubelet keeps of it beside its own.
@@ -548,7 +559,7 @@ void point_to_tenant_dns(const Translation& translation, Value host_pod_spec) {
 
 // Hostname and DNS of the tenant, never the host namespace's search path.
 void set_pod_network(const Translation& translation, Value host_pod_spec) {
-  if (host_pod_spec["hostname"].text().empty()) host_pod_spec.put("hostname", hostname_of(translation.tenant_name()));
+  set_hostname(translation, host_pod_spec);
   const std::string_view policy = host_pod_spec["dnsPolicy"].text("ClusterFirst");
   if (!policy.starts_with("ClusterFirst")) return;
   if (translation.context().dns_service_ip.empty())

@@ -300,6 +300,20 @@ TEST(TranslatePod, PatchesCannotGetAroundTheBorder) {
   EXPECT_EQ(out.warnings, std::vector<std::string>{"told"});
 }
 
+TEST(TranslatePod, HostNamesAreTheKubelets) {
+  const auto names = [](const std::string& name, const std::string& spec = "") {
+    Document pod = tenant_pod(spec);
+    pod.root()["metadata"].put("name", name);
+    const Translated out = translated(pod);
+    const Value host = out.host_object.root()["spec"];
+    return host["hostname"].string() + " " + host["hostnameOverride"].string("-");
+  };
+  EXPECT_EQ(names("web-0"), "web-0 -");
+  EXPECT_EQ(names("my.pod.name"), "my-pod-name my.pod.name") << "the override is not read by hosts before 1.34";
+  EXPECT_EQ(names(std::string(62, 'a') + ".b"), std::string(62, 'a') + " -");
+  EXPECT_EQ(names("my.pod", "  hostname: chosen\n"), "chosen -");
+}
+
 // user-pain, demand 24: affinity and spread see the tenant's pods alone.
 TEST(TranslatePod, NarrowsSelectorsToTheTenantsNamespaces) {
   const Translated out = translated(

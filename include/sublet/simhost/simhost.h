@@ -1,12 +1,12 @@
-// SimHost: makes an API server a host: simulated nodes, a scheduler and a kubelet, all pure clients of that server.
+// SimHost: simulated nodes, a scheduler and a kubelet for an API server. All of them are clients of that server.
 //
-// Nodes have real-looking labels, capacity, status and leases. The scheduler packs pods by resources, selectors,
-// affinity to nodes and pods, spread, host ports, taints and priority, with preemption, for `default-scheduler` and,
-// with shares of GPUs, for `kai-scheduler`; pods of any other scheduler stay Pending. The kubelet walks pods to
-// Running, Succeeded or Failed by what their command does in a simulated shell (simhost/shell/), probes them, waits for
-// missing ConfigMaps and Secrets, cannot pull some images (simhost/image.cpp), and removes deleted pods after a short
-// stop time. Everything happens on one loop, driven by informers: no threads, no polling; idle it only renews leases.
-// Lifecycle: start() and the destructor from any thread but the loop's; the loop must run meanwhile and outlive it.
+// Nodes have realistic labels, capacity, status and leases. The scheduler packs pods by resources, selectors, affinity,
+// spread, host ports, taints, claims and priority, with preemption, for `default-scheduler` and, with shares of GPUs,
+// for `kai-scheduler`; pods of any other scheduler stay Pending. The kubelet runs the commands of pods in a simulated
+// shell (simhost/shell/), probes them, waits for what they need, fails to pull some images (simhost/image.cpp), and
+// removes deleted pods after a short stop time. docs/embedded-host.md has the rules. Everything runs on one loop,
+// driven by informers: no threads, no polling. An idle host only renews leases. Lifecycle: call start() and the
+// destructor from any thread but the loop's. The loop must run and outlive this object.
 #pragma once
 
 #include <chrono>
@@ -31,30 +31,32 @@ struct SimHostOptions {
   int pods_per_node = 110;
   std::chrono::milliseconds stop_time{20};        // from deletion to the end of a pod, within its grace period
   std::chrono::milliseconds image_backoff{2000};  // from ErrImagePull to ImagePullBackOff
+  std::chrono::milliseconds program_life{2000};   // of an unknown program that is expected to end
   std::chrono::seconds lease_renewal{20};
 };
 
 class SimHost {
  public:
-  /// `client` speaks to the host's own API server, usually in-process.
+  /// `client` is a client of the host's own API server, usually in-process.
   SimHost(net::Loop& loop, const kube::Client& client, SimHostOptions options = {}, Clock& clock = Clock::system(),
           Random& random = Random::system());
   ~SimHost();
 
-  /// Writes nodes, leases and the RuntimeClass `nvidia`, and starts scheduling and running. Blocks until the copies are
-  /// in. Idempotent over restarts: pods that run are taken over as they are.
+  /// Writes nodes, leases, the RuntimeClass `nvidia` and KAI's type Queue, and starts the scheduler and the kubelet.
+  /// Blocks until the informers have synced. After a restart, running pods are taken over as they are.
   Outcome start();
 
-  /// Logs of the simulated containers, for ServerOptions::pod_logs. May be taken before start() and outlive the
-  /// SimHost.
+  /// For ServerOptions::pod_logs: logs of the simulated containers. Valid before start() and after destruction.
   apiserver::PodLogs pod_logs() const;
-  /// exec, attach and port-forward of them, for ServerOptions::pod_connections. The same.
+  /// For ServerOptions::pod_connections: exec, attach and port-forward. Valid as pod_logs().
   kube::PodConnections pod_connections() const;
-  /// What its pods and nodes use, by a rule (simhost/usage.h), for ServerOptions::metrics. The same.
+  /// For ServerOptions::metrics: the usage of pods and nodes (simhost/usage.h). Valid as pod_logs().
   kube::MetricsSource metrics() const;
-  /// What KAI's webhook refuses at pod creation (a share together with whole GPUs, malformed shares), for
-  /// ServerOptions::border. Pure.
+  /// For ServerOptions::border: refuses pods as KAI's webhook does (a share together with whole GPUs, malformed
+  /// shares). Pure.
   static apiserver::BorderAdmission admission();
+  /// For ServerOptions::host_openapi: the descriptions of built-in types, for `kubectl explain`.
+  static apiserver::HostOpenApi descriptions();
 
  private:
   struct Impl;
