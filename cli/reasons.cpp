@@ -111,7 +111,9 @@ Reasons reasons_of(const Value& pod, const Value& events, const std::string& gan
   if (!gang.empty()) out.sentences.push_back(gang);
   const Value scheduled = condition(pod, "PodScheduled");
   if (scheduled && scheduled["status"].text() == "False" && pod["spec"]["schedulingGates"].empty())
-    out.sentences.push_back("no node is found for it: " + with_message(scheduled));
+    out.sentences.push_back(
+        (scheduled["reason"].text() == "SchedulingGated" ? "it is held back: " : "no node is found for it: ") +
+        with_message(scheduled));
   look_at_containers(pod, out);
   if (const Value ready = condition(pod, "Ready"); ready["reason"].text() == "ReadinessGatesNotReady")
     out.sentences.push_back("its containers are ready, it is not: " + ready["message"].string());

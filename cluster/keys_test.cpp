@@ -25,7 +25,7 @@
 #include "sublet/syncer/host_footprint.h"
 #include "sublet/syncer/tenant_rights.h"
 #include "sublet/syncer/translate.h"
-#include "syncer/synced_kinds.h"
+#include "syncer/border/synced_kinds.h"
 #include "syncer/translate/translation.h"
 #include "tests/support/source_path.h"
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <unordered_set>
 #include <variant>
 
@@ -185,6 +186,7 @@ struct Informer::Impl : std::enable_shared_from_this<Informer::Impl> {
   void upsert(const CachedPtr& object) SUBLET_REQUIRES(turn);
   void remove(const CachedPtr& last_state) SUBLET_REQUIRES(turn);
   void notify(const CachedPtr& before, const CachedPtr& after) SUBLET_REQUIRES(turn);
+  void note_success(WallTime InformerActivity::*what);
   Post poster();
 
   Strand& strand;
@@ -215,6 +217,9 @@ struct Informer::Impl : std::enable_shared_from_this<Informer::Impl> {
   mutable CondVar synced_changed;
   bool synced SUBLET_GUARDED_BY(synced_mutex) = false;
   std::atomic<std::size_t> lists{0}, events{0};
+
+  mutable Mutex activity_mutex;
+  InformerActivity activity SUBLET_GUARDED_BY(activity_mutex);
 };
 
 void Informer::Impl::post(Message message) {
@@ -318,8 +323,15 @@ void Informer::Impl::add_page(std::string_view body) {
   }
 }
 
+void Informer::Impl::note_success(WallTime InformerActivity::*what) {
+  const MutexLock lock(activity_mutex);
+  activity.*what = options.clock->now();
+  activity.failure.clear();
+}
+
 void Informer::Impl::apply_list() {
   ++lists;
+  note_success(&InformerActivity::listed);
   std::unordered_set<std::string> present;
   for (const CachedPtr& object : listed) present.insert(object->namespace_name + "/" + object->name);
   for (const CachedPtr& object : cache.list())
@@ -362,6 +374,7 @@ void Informer::Impl::event_arrived(WatchEventType type, std::string object) {
                                    : failure(Reason::internal_error, "unreadable watch error")));
   }
   watch_was_fruitful = true;
+  note_success(&InformerActivity::watched);
   if (type == WatchEventType::bookmark) {
     if (const auto meta = read_object_meta(object); meta && !meta->resource_version.empty())
       resource_version = meta->resource_version;
@@ -396,7 +409,12 @@ void Informer::Impl::recover(const Status& status, bool relist) {
   milliseconds delay = expired && failures == 0 ? milliseconds(0) : full_jitter(failures, *options.random);
   delay = std::max<milliseconds>(delay, seconds(status.retry_after_seconds));
   ++failures;
-  if (!expired)
+  if (!expired) {
+    const MutexLock lock(activity_mutex);
+    activity.failure = status.message;
+  }
+  // A server that stays away would fill the log: the first failure is logged, then the 2nd, 4th, 8th ...
+  if (!expired && std::has_single_bit(static_cast<unsigned>(failures)))
     log::warning("informer.retry", {{"resource", options.resource.resource},
                                     {"error", status.message},
                                     {"failures", failures},
@@ -509,6 +527,11 @@ Result<bool> Informer::up_to_date() const {
     if (copy ? copy->resource_version != now.resource_version : !impl_->cache.was_let_go(now)) return false;
   }
   return true;
+}
+
+InformerActivity Informer::activity() const {
+  const MutexLock lock(impl_->activity_mutex);
+  return impl_->activity;
 }
 
 std::size_t Informer::lists() const { return impl_->lists; }

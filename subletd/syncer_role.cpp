@@ -13,7 +13,7 @@
 #include "sublet/net/http_client.h"
 #include "sublet/syncer/custom_kinds.h"
 #include "sublet/syncer/host_audit.h"
-#include "sublet/syncer/log_gateway.h"
+#include "sublet/syncer/host_gateway.h"
 #include "sublet/syncer/node_names.h"
 #include "sublet/syncer/syncer.h"
 #include "subletd/lockdown.h"
@@ -87,14 +87,14 @@ class SyncerRole final : public RoleProgram {
     options.context = *context;
     options.kinds_changed = request_stop;  // the supervisor restarts it
     net::HttpClientOptions streams;
-    streams.connections_max = syncer::kLogStreamsMax + kAnswersBesideStreams;
+    streams.connections_max = syncer::kGatewayStreamsMax + kAnswersBesideStreams;
     auto host_streams = kube::connect(loop.loop(), *access, streams);
     if (!host_streams) return fail(host_streams.error());
     const auto workers = syncer::make_worker_pool(workers_);
     syncer::Syncer syncer(loop.loop(), *workers, std::move(tenant), std::move(host), std::move(options));
-    syncer::LogGateway gateway(loop.loop(), net::make_http_client(loop.loop(), socket, streams),
-                               known_by.authorize((*audit)->record(*host_streams)),
-                               gateway_options(*cluster, *context, syncer));
+    syncer::HostGateway gateway(loop.loop(), net::make_http_client(loop.loop(), socket, streams),
+                                known_by.authorize((*audit)->record(*host_streams)),
+                                gateway_options(*cluster, *context, syncer));
     gateway.start();
     if (auto started = syncer.start(); !started) return started;
     // For `sublet create`: from here on what a tenant makes is carried.
@@ -107,9 +107,9 @@ class SyncerRole final : public RoleProgram {
   }
 
  private:
-  static syncer::LogGatewayOptions gateway_options(const cluster::VirtualCluster& cluster,
-                                                   const syncer::TranslateContext& context, syncer::Syncer& syncer) {
-    syncer::LogGatewayOptions options{cluster.uid, context.host_namespace, {}, {}};
+  static syncer::HostGatewayOptions gateway_options(const cluster::VirtualCluster& cluster,
+                                                    const syncer::TranslateContext& context, syncer::Syncer& syncer) {
+    syncer::HostGatewayOptions options{cluster.uid, context.host_namespace, {}, {}};
     options.host_name = [name = cluster.name](const std::string& tenant_namespace, const std::string& tenant_pod) {
       return syncer::host_name(tenant_pod, tenant_namespace, name);
     };

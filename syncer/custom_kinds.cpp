@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "syncer/synced_kinds.h"
+#include "syncer/border/synced_kinds.h"
 #include "syncer/to_host/content_patch.h"
 
 namespace sublet::syncer {

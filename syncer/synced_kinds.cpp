@@ -1,4 +1,4 @@
-#include "syncer/synced_kinds.h"
+#include "syncer/border/synced_kinds.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "syncer/synced_kinds.h"
+#include "syncer/border/synced_kinds.h"
 #include "syncer/translate/field_table.h"
 
 namespace sublet::syncer {

@@ -1,5 +1,5 @@
 // The table of synced kinds is whole, and what is read off it is right.
-#include "syncer/synced_kinds.h"
+#include "syncer/border/synced_kinds.h"
 
 #include <gtest/gtest.h>
 

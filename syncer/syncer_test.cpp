@@ -1195,7 +1195,7 @@ TEST_F(SyncerTest, WhatIsToldOfAPodIsNotKept) {
   create_pod("web");
   Border border(syncer_loop.loop(), tenant.client_through(tenant_faults), host.client_through(faults),
                 syncer_options());
-  const Sides& events = border.sides("Event");
+  const KindSides& events = border.sides("Event");
   for (kube::Informer* copy : {border.sides("Pod").host.get(), events.host.get()}) {
     copy->start();
     ASSERT_TRUE(copy->wait_synced(seconds(60)));

@@ -1,7 +1,7 @@
 #include "sublet/syncer/tenant_rights.h"
 
 #include "sublet/schema/document.h"
-#include "syncer/synced_kinds.h"
+#include "syncer/border/synced_kinds.h"
 
 namespace sublet::syncer {
 namespace {

@@ -275,6 +275,7 @@ SyncerOptions TwoServers::syncer_options() {
   options.context.resolved_template = resolved_template;
   EXPECT_TRUE(learn_served_kinds(host.client(), options.context));
   options.kinds_changed = kinds_changed;
+  options.health_path = health_path;
   options.clock = &clock;
   options.host_changes_at_once = host_changes_at_once;
   options.host_changes_per_second = host_changes_per_second;

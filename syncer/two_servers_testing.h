@@ -17,7 +17,7 @@
 #include "sublet/net/loop.h"
 #include "sublet/store/memory_log.h"
 #include "sublet/syncer/syncer.h"
-#include "syncer/border.h"
+#include "syncer/border/border.h"
 
 namespace sublet::syncer {
 
@@ -145,6 +145,7 @@ class TwoServers : public testing::Test {
   std::shared_ptr<const patches::ResolvedTemplate> resolved_template;
   SyncerOptions syncer_options();
   std::function<void()> kinds_changed;
+  std::string health_path;
   int host_changes_at_once = SyncerOptions().host_changes_at_once;
   int host_changes_per_second = SyncerOptions().host_changes_per_second;
   void start_syncer();

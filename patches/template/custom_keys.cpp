@@ -166,10 +166,23 @@ class ResourceReader {
     made.kind_at = place(reader, "kindPath", false);
     made.namespace_at = place(reader, "namespacePath", false);
     made.of_host = reader.flag("ofHost");
+    read_made_on_host(reader, node, made);
     if (made.name.empty() && !(made.kind_at.empty() && made.namespace_at.empty()))
       problems_.add(node.mark, key, "\"namePath\" is missing: where the name stands below the path");
     if (!path.empty()) resource_.references.push_back(std::move(made));
     reader.finish();
+  }
+
+  // A Secret that an operator of the host makes for the object, and where the object says which labels it gets.
+  void read_made_on_host(MapReader& reader, const YamlNode& node, CustomReference& made) {
+    made.made_there = reader.flag("madeOnHost");
+    Place metadata = place(reader, "metadataPath", false);
+    if (!made.made_there && metadata.empty()) return;
+    if (!made.made_there || metadata.empty() || made.kind != "Secret")
+      return problems_.add(node.mark, reader.path("madeOnHost"),
+                           "needs kind: Secret and metadataPath: the place below which the object has the labels and "
+                           "annotations of the Secret, such as spec.destination");
+    resource_.made_metadata = std::move(metadata);
   }
 
   Place place(MapReader& reader, std::string_view name, bool needed) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sublet/syncer/node_names.h"
-#include "syncer/from_host/tenant_words.h"
+#include "syncer/from_host/text_for_tenant.h"
 #include "syncer/translate/names.h"
 
 namespace sublet::syncer {
@@ -12,22 +12,22 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-class Telling {
+class StatusTranslation {
  public:
-  Telling(Border& border, const Value& host_object, const Value& tenant_object)
+  StatusTranslation(Border& border, const Value& host_object, const Value& tenant_object)
       : border_(border),
         about_{tenant_object["metadata"]["namespace"].string(), tenant_object["metadata"]["name"].string(),
                tenant_object["metadata"]["uid"].string()},
         host_name_(host_object["metadata"]["name"].string()),
         behind_(tenant_object["metadata"]["generation"].integer() - host_object["metadata"]["generation"].integer()) {}
 
-  void tell(Value value) const {
-    if (value.is_string()) return tell_text(value);
+  void translate(Value value) const {
+    if (value.is_string()) return translate_text(value);
     if (value.is_integer() && value.key() == "observedGeneration")
       return value.set(std::max<std::int64_t>(value.integer() + behind_, 0));
     if (value.is_object()) name_what_is_shown(value);
     if (value.is_object() || value.is_array())
-      for (Value child : value) tell(child);
+      for (Value child : value) translate(child);
   }
 
  private:
@@ -47,20 +47,20 @@ class Telling {
     }
   }
 
-  void tell_text(Value value) const {
+  void translate_text(Value value) const {
     const std::string text = value.string();
     if (text == host_name_) return value.set(about_.name);
     if (text == border_.host_namespace()) return value.set(about_.namespace_name);
     if (const auto names = tenant_names(text, border_.context().virtual_cluster)) return value.set(names->name);
     if (may_be_hashed_name(text))
-      for (const Sides& one : border_.kinds) {
+      for (const KindSides& one : border_.kinds()) {
         if (one.kind.direction != Direction::to_host || !one.host) continue;
         const auto tenant = tenant_of(border_, one, text);
         if (tenant && !tenant->name.empty()) return value.set(tenant->name);
       }
     // Words, as a condition's message is, or "namespace/name".
     if (text.find_first_of(" /_") != std::string::npos)
-      value.set(in_tenant_words(border_, text, host_name_, about_));
+      value.set(text_for_tenant(border_, text, host_name_, about_));
     else if (border_.nodes().are_pseudo())
       value.set(border_.nodes().member_to_tenant(text));
   }
@@ -76,7 +76,7 @@ class Telling {
 Document custom_status(Border& border, const Value& host_object, const Value& tenant_object) {
   Document status = Document::copy_of(host_object["status"]);
   if (!status.root().is_object()) status.root().make_object();
-  Telling(border, host_object, tenant_object).tell(status.root());
+  StatusTranslation(border, host_object, tenant_object).translate(status.root());
   return status;
 }
 

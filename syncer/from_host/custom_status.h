@@ -3,7 +3,7 @@
 // changes counts the tenant's.
 #pragma once
 
-#include "syncer/border.h"
+#include "syncer/border/border.h"
 
 namespace sublet::syncer {
 

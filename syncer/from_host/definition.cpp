@@ -5,7 +5,7 @@
 #include "sublet/patches/patch.h"
 #include "sublet/syncer/custom_kinds.h"
 #include "sublet/syncer/mirrored_kinds.h"
-#include "syncer/border.h"
+#include "syncer/border/border.h"
 #include "syncer/translate/custom.h"
 
 namespace sublet::syncer {
@@ -15,7 +15,7 @@ using schema::Document;
 using schema::Value;
 
 // Which version crosses was learnt at the start; everything stands on it. Whoever runs the syncer starts it anew.
-void say_when_it_changes(Border& border, const SyncedKind& kind, const Value& host_definition) {
+void report_change(Border& border, const SyncedKind& kind, const Value& host_definition) {
   const ServedKind now = served_by(host_definition, *kind.custom);
   const auto known = border.context().served_kinds.find(kind.custom->name);
   const bool same = known == border.context().served_kinds.end()
@@ -27,9 +27,9 @@ void say_when_it_changes(Border& border, const SyncedKind& kind, const Value& ho
 }
 
 Outcome write(Border& border, const SyncedKind& kind, const Value& tenant_object, const Document& wanted) {
-  ++border.tenant_writes;
+  ++border.tenant.writes;
   if (!tenant_object) {
-    const auto created = border.tenant.create(kind.resource, "", wanted.root());
+    const auto created = border.tenant.client.create(kind.resource, "", wanted.root());
     return created || created.error().is(Reason::already_exists) ? Outcome() : fail(created.error());
   }
   Document patch = Document::object();
@@ -39,18 +39,19 @@ Outcome write(Border& border, const SyncedKind& kind, const Value& tenant_object
       .put(kAnnotationWritten, wanted["metadata"]["annotations"][kAnnotationWritten]);
   patch.root().put("spec", patches::make_merge_patch(tenant_object["spec"], wanted["spec"]).root());
   const auto patched =
-      border.tenant.patch(kind.resource, "", kind.custom->name, kube::PatchType::merge, patch.to_json());
+      border.tenant.client.patch(kind.resource, "", kind.custom->name, kube::PatchType::merge, patch.to_json());
   return patched ? Outcome() : fail(patched.error());
 }
 
 }  // namespace
 
-Result<Requeue> reconcile_definition(Border& border, const Sides& sides, const std::string&, const std::string& name) {
+Result<Requeue> reconcile_definition(Border& border, const KindSides& sides, const std::string&,
+                                     const std::string& name) {
   const SyncedKind& kind = sides.kind;
   const auto host_cached = sides.host->get("", name);
   if (!host_cached) return Requeue();
   const Document host_definition = host_cached->document();
-  say_when_it_changes(border, kind, host_definition.root());
+  report_change(border, kind, host_definition.root());
   const auto served = border.context().served_kinds.find(kind.custom->name);
   if (served == border.context().served_kinds.end()) return Requeue();
   Document wanted = mirror_definition(host_definition.root(), served->second.version);

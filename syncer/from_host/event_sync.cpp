@@ -1,14 +1,13 @@
-// Events: what the host says of a tenant's object that stands there, said again on the tenant's own with its uid, so
-// that `kubectl describe` shows it; host names in the text become the tenant's. The copy lets go what was told: a pod
-// has more bytes in its events than in itself.
+// Events: host events about the host objects of a tenant become events about the tenant's objects, so that `kubectl
+// describe` shows them. Host names in the text become the tenant's. The informer drops events once they are written: a
+// pod has more bytes in its events than in itself.
 #include <algorithm>
 
-#include "sublet/base/mutex.h"
 #include "sublet/kube/json_scan.h"
 #include "sublet/net/digest.h"
 #include "sublet/syncer/node_names.h"
-#include "syncer/border.h"
-#include "syncer/from_host/tenant_words.h"
+#include "syncer/border/border.h"
+#include "syncer/from_host/text_for_tenant.h"
 #include "syncer/translate/names.h"
 #include "syncer/translate/translation.h"
 
@@ -23,16 +22,16 @@ using schema::Value;
 constexpr const char* kAbout = "about";
 const std::string kPastEvent = std::string(kPast) + "Event";
 // What the scheduler and the kubelet say of a pod comes while the pod itself is on its way, through the same processors
-// and the same disk. It is told a moment later; what is said again meanwhile is told once.
+// and the same disk. They are written a moment later; repeats meanwhile are written once.
 constexpr std::chrono::milliseconds kEventsYield{50};
 
 // The kind whose objects on the host an event can be about; null: none.
-const Sides* about(const Border& border, const Value& host_event) {
+const KindSides* about(const Border& border, const Value& host_event) {
   const std::string_view kind = host_event["involvedObject"]["kind"].text();
   const std::string_view version = host_event["involvedObject"]["apiVersion"].text();
   const std::size_t slash = version.find('/');
   const std::string_view group = slash == std::string_view::npos ? "" : version.substr(0, slash);
-  for (const Sides& one : border.kinds)
+  for (const KindSides& one : border.kinds())
     if (one.kind.direction == Direction::to_host && one.host && one.kind.kubernetes_kind() == kind &&
         (version.empty() ? !one.kind.custom : one.kind.resource.group == group))
       return &one;
@@ -77,21 +76,21 @@ Document tenant_event(Border& border, const SyncedKind& about, const Value& host
   involved.put("namespace", owner.namespace_name);
   involved.put("name", owner.name);
   involved.put("uid", owner.uid);
-  root.put("message", in_tenant_words(border, host_event["message"].text(), host_event["involvedObject"]["name"].text(),
+  root.put("message", text_for_tenant(border, host_event["message"].text(), host_event["involvedObject"]["name"].text(),
                                       owner, repeats_container(host_event["reason"].text())));
   return document;
 }
 
-struct Told {
+struct TenantEvent {
   TenantIdentity owner;
   std::string name;
   Document event;
 };
 
-// What to tell the tenant of a host event; nothing when it is not about a tenant's object, as far as is known by now.
-std::optional<Told> event_for_tenant(Border& border, const CachedObject& cached) {
+// Returns the tenant's event for a host event; nullopt if it is not about a tenant's object, as far as is known.
+std::optional<TenantEvent> event_for_tenant(Border& border, const CachedObject& cached) {
   const Document host_event = cached.document();
-  const Sides* const kind = about(border, host_event.root());
+  const KindSides* const kind = about(border, host_event.root());
   if (!kind) return std::nullopt;
   const Value involved = host_event["involvedObject"];
   const std::string name_on_host = involved["name"].string();
@@ -102,35 +101,36 @@ std::optional<Told> event_for_tenant(Border& border, const CachedObject& cached)
   const auto owner = tenant_of(border, *kind, name_on_host);
   if (!owner || owner->name.empty()) return std::nullopt;
   const std::string name = owner->name.substr(0, 200) + "." + net::sha256_hex(cached.uid, 16);
-  return Told{*owner, name, tenant_event(border, kind->kind, host_event.root(), *owner, name)};
+  return TenantEvent{*owner, name, tenant_event(border, kind->kind, host_event.root(), *owner, name)};
 }
 
-Outcome tell(Border& border, const Told& what) {
+Outcome write_event(Border& border, const TenantEvent& what) {
   const auto& [owner, name, event] = what;
-  ++border.tenant_writes;
-  const auto created = border.tenant.send(border.tenant.create_request(kEvents, owner.namespace_name, event.root()));
+  ++border.tenant.writes;
+  const auto created =
+      border.tenant.client.send(border.tenant.client.create_request(kEvents, owner.namespace_name, event.root()));
   if (created || created.error().is(Reason::not_found) || created.error().is(Reason::forbidden)) return {};
   if (!created.error().is(Reason::already_exists)) return fail(created.error());
   Document patch = Document::object();
   for (const std::string_view field : kGrowing)
     if (const Value value = event[field]) patch.root().put(field, value);
-  ++border.tenant_writes;
+  ++border.tenant.writes;
   const auto patched =
-      border.tenant.patch(kEvents, owner.namespace_name, name, kube::PatchType::merge, patch.to_json());
+      border.tenant.client.patch(kEvents, owner.namespace_name, name, kube::PatchType::merge, patch.to_json());
   if (patched || patched.error().is(Reason::not_found)) return {};
   return fail(patched.error());
 }
 
-bool has_it(Border& border, const Told& what) {
-  const auto existing = border.tenant.get(kEvents, what.owner.namespace_name, what.name);
+bool has_it(Border& border, const TenantEvent& what) {
+  const auto existing = border.tenant.client.get(kEvents, what.owner.namespace_name, what.name);
   return existing && std::all_of(std::begin(kGrowing), std::end(kGrowing), [&](std::string_view field) {
            return !what.event[field] || what.event[field].equals(existing->root()[field]);
          });
 }
 
 // One that is gone is not taken back: the tenant's expires by itself.
-Result<Requeue> look_at(Border& border, const Sides& sides, const std::string& host_namespace,
-                        const std::string& host_event, bool (*is_told)(Border& border, const Told& what)) {
+Result<Requeue> look_at(Border& border, const KindSides& sides, const std::string& host_namespace,
+                        const std::string& host_event, bool (*has_event)(Border& border, const TenantEvent& what)) {
   const auto cached = sides.host->get(host_namespace, host_event);
   if (!cached) return Requeue();
   const auto what = event_for_tenant(border, *cached);
@@ -138,21 +138,21 @@ Result<Requeue> look_at(Border& border, const Sides& sides, const std::string& h
     sides.host->keep(cached);
     return Requeue();
   }
-  if (!is_told(border, *what))
-    if (const auto said = tell(border, *what); !said) return fail(said.error());
+  if (!has_event(border, *what))
+    if (const auto written = write_event(border, *what); !written) return fail(written.error());
   sides.host->let_go(cached);
   return Requeue();
 }
 
 }  // namespace
 
-void watch_host_events(Border& border, Sides& sides) {
+void watch_host_events(Border& border, KindSides& sides) {
   // An event may come before the pod that it is about, for they come on two watches: it is looked at again then.
   sides.host->add_index(kAbout, [](const CachedObject& event) {
     const auto about = kube::json_member(event.json, "involvedObject");
     return std::vector<std::string>{kube::json_unquote(kube::json_member(about.value_or("{}"), "name").value_or(""))};
   });
-  for (const Sides& one : border.kinds) {
+  for (const KindSides& one : border.kinds()) {
     if (one.kind.direction != Direction::to_host || !one.host) continue;
     one.host->add_handler([&border, &sides](const CachedPtr& before, const CachedPtr& after) {
       if (before) return;
@@ -168,14 +168,14 @@ void watch_host_events(Border& border, Sides& sides) {
   });
 }
 
-int lane_of_event(const Border&, const Sides&, std::string_view, std::string_view) { return 2; }
+int lane_of_event(const Border&, const KindSides&, std::string_view, std::string_view) { return 2; }
 
-Result<Requeue> reconcile_event(Border& border, const Sides& sides, const std::string& host_namespace,
+Result<Requeue> reconcile_event(Border& border, const KindSides& sides, const std::string& host_namespace,
                                 const std::string& host_event) {
-  return look_at(border, sides, host_namespace, host_event, [](Border&, const Told&) { return false; });
+  return look_at(border, sides, host_namespace, host_event, [](Border&, const TenantEvent&) { return false; });
 }
 
-Result<Requeue> reconcile_past_event(Border& border, const Sides& sides, const std::string& host_namespace,
+Result<Requeue> reconcile_past_event(Border& border, const KindSides& sides, const std::string& host_namespace,
                                      const std::string& host_event) {
   return look_at(border, sides, host_namespace, host_event, has_it);
 }

@@ -24,12 +24,17 @@ struct HostTextNames {
   TenantObjectName about{};
   /// What the tenant calls the host's nodes; null: as the host does.
   const NodeNames* nodes = nullptr;
+  /// Uid of the host object that the text is about; "": not known. The text has the tenant's uid instead.
+  std::string host_uid{};
 };
 
-/// A host name of ours becomes the tenant's, also as kubelets write it ("pod_namespace(uid)"), and the host's namespace
-/// that of what the text is about; one of another virtual cluster, and a pod of the host's that is told as "pod
-/// namespace/name", become "another pod", or "pod (not yours)"; of the host's accounts none is named. Nodes are named
-/// as the tenant knows them.
+/// Returns a host text as the tenant may read it:
+/// - Host names of the tenant's objects become the tenant's, also as kubelets ("pod_namespace(uid)") and log folders
+///   ("namespace_pod") write them; the uid of the host pod becomes the tenant pod's.
+/// - Every other NAMESPACE/NAME becomes "(not yours)", and translated names of other virtual clusters "another pod".
+///   Images, paths, API versions and the like stay.
+/// - The host's namespace becomes the tenant's namespace; accounts of the host are not named; nodes have the names that
+///   the tenant knows.
 std::string tenant_text(std::string_view message, const HostTextNames& names);
 
 }  // namespace sublet::syncer

@@ -1,7 +1,7 @@
 // Secrets that operators of the host make for a tenant's custom resources, in the tenant (contract: reconcile_made() in
 // synced_kinds.h).
 #include "sublet/patches/patch.h"
-#include "syncer/border.h"
+#include "syncer/border/border.h"
 #include "syncer/translate/translation.h"
 
 namespace sublet::syncer {
@@ -39,9 +39,9 @@ Outcome bring_secret_up_to_date(Border& border, const kube::CachedObject& cached
   if (!is_made_on_host(cached)) patch.root().object("metadata").object("annotations").put(kMadeOnHost, "true");
   if (patch.root().empty()) return {};
   patch.root().object("metadata").put("uid", cached.uid);
-  ++border.tenant_writes;
+  ++border.tenant.writes;
   const auto patched =
-      border.tenant.patch(kSecrets, cached.namespace_name, cached.name, kube::PatchType::merge, patch.to_json());
+      border.tenant.client.patch(kSecrets, cached.namespace_name, cached.name, kube::PatchType::merge, patch.to_json());
   if (patched || patched.error().is(Reason::not_found)) return {};
   // Its type changed, or it was immutable: only a new object can carry it; its end brings the key back.
   if (patched.error().is(Reason::invalid) && is_made_on_host(cached))
@@ -59,9 +59,9 @@ bool is_made_on_host(const kube::CachedObject& tenant_secret) {
   return tenant_secret.text({"metadata", "annotations", kMadeOnHost}) == "true";
 }
 
-Result<Requeue> reconcile_made(Border& border, const Sides&, const std::string& tenant_namespace,
+Result<Requeue> reconcile_made(Border& border, const KindSides&, const std::string& tenant_namespace,
                                const std::string& name) {
-  const Sides& secrets = border.sides("Secret");
+  const KindSides& secrets = border.sides("Secret");
   const auto host_secret = border.on_host(secrets, tenant_namespace, name);
   const auto tenant_secret = secrets.tenant->get(tenant_namespace, name);
   const auto done = [](const Outcome& outcome) { return outcome ? Result<Requeue>(Requeue()) : fail(outcome.error()); };
@@ -71,8 +71,8 @@ Result<Requeue> reconcile_made(Border& border, const Sides&, const std::string& 
   }
   const Document wanted = wanted_secret(*host_secret, tenant_namespace, name);
   if (tenant_secret) return done(bring_secret_up_to_date(border, *tenant_secret, wanted));
-  ++border.tenant_writes;
-  const auto created = border.tenant.create(kSecrets, tenant_namespace, wanted.root());
+  ++border.tenant.writes;
+  const auto created = border.tenant.client.create(kSecrets, tenant_namespace, wanted.root());
   // The namespace is gone, and with it whoever asked for the Secret; or the copy is behind, and the next change tells.
   if (created || created.error().is(Reason::not_found) || created.error().is(Reason::already_exists)) return Requeue();
   return fail(created.error());

@@ -5,7 +5,7 @@
 #include "sublet/base/log.h"
 #include "sublet/patches/patch.h"
 #include "sublet/syncer/mirrored_kinds.h"
-#include "syncer/border.h"
+#include "syncer/border/border.h"
 #include "syncer/translate/custom.h"
 #include "syncer/translate/translation.h"
 
@@ -52,19 +52,19 @@ Document wanted_copy(const Border& border, const SyncedKind& kind, const Value& 
 Outcome make_namespace(Border& border, const std::string& name) {
   Document space = Document::object();
   space.root().object("metadata").put("name", name);
-  ++border.tenant_writes;
-  const auto made = border.tenant.create(kNamespaces, "", space.root());
+  ++border.tenant.writes;
+  const auto made = border.tenant.client.create(kNamespaces, "", space.root());
   return made || made.error().is(Reason::already_exists) ? Outcome() : fail(made.error());
 }
 
 Result<Requeue> create(Border& border, const SyncedKind& kind, const Document& wanted) {
   const std::string& space = kind.mapping->tenant_namespace;
-  ++border.tenant_writes;
-  auto created = border.tenant.create(kind.resource, space, wanted.root());
+  ++border.tenant.writes;
+  auto created = border.tenant.client.create(kind.resource, space, wanted.root());
   if (!created && created.error().is(Reason::not_found)) {
     if (auto made = make_namespace(border, space); !made) return fail(made.error());
-    ++border.tenant_writes;
-    created = border.tenant.create(kind.resource, space, wanted.root());
+    ++border.tenant.writes;
+    created = border.tenant.client.create(kind.resource, space, wanted.root());
   }
   if (created) return Requeue();
   if (!created.error().is(Reason::already_exists)) return fail(created.error());
@@ -96,10 +96,10 @@ Outcome bring_mapped_status_up_to_date(Border& border, const SyncedKind& kind, c
   if (now["status"].missing() && wanted["status"].missing()) return {};
   Document patch = Document::object();
   patch.root().put("status", patches::make_merge_patch(now["status"], wanted["status"]).root());
-  ++border.tenant_writes;
+  ++border.tenant.writes;
   const Value metadata = wanted["metadata"];
-  const auto patched = border.tenant.patch(kind.resource, metadata["namespace"].text(), metadata["name"].text(),
-                                           kube::PatchType::merge, patch.to_json(), "status");
+  const auto patched = border.tenant.client.patch(kind.resource, metadata["namespace"].text(), metadata["name"].text(),
+                                                  kube::PatchType::merge, patch.to_json(), "status");
   return patched || patched.error().is(Reason::not_found) ? Outcome() : fail(patched.error());
 }
 
@@ -117,9 +117,9 @@ Outcome bring_mapped_up_to_date(Border& border, const SyncedKind& kind, const ku
   if (!labels.equals(wanted_labels))
     patch.root().object("metadata").put("labels", patches::make_merge_patch(labels, wanted_labels).root());
   if (patch.root().empty()) return bring_mapped_status_up_to_date(border, kind, now.root(), wanted);
-  ++border.tenant_writes;
-  const auto patched =
-      border.tenant.patch(kind.resource, cached.namespace_name, cached.name, kube::PatchType::merge, patch.to_json());
+  ++border.tenant.writes;
+  const auto patched = border.tenant.client.patch(kind.resource, cached.namespace_name, cached.name,
+                                                  kube::PatchType::merge, patch.to_json());
   if (patched || patched.error().is(Reason::not_found)) return {};
   // Its type changed, or it was immutable: only a new object can carry it; its end brings the key back.
   if (patched.error().is(Reason::invalid)) return remove_from_tenant(border, kind.resource, cached);
@@ -128,7 +128,7 @@ Outcome bring_mapped_up_to_date(Border& border, const SyncedKind& kind, const ku
 
 }  // namespace
 
-void watch_mapped_copies(Border& border, Sides& sides) {
+void watch_mapped_copies(Border& border, KindSides& sides) {
   sides.tenant->add_handler([&border, &sides](const kube::CachedPtr& before, const kube::CachedPtr& after) {
     const kube::CachedObject& object = after ? *after : *before;
     if (object.namespace_name != sides.kind.mapping->tenant_namespace) return;
@@ -139,17 +139,17 @@ void watch_mapped_copies(Border& border, Sides& sides) {
   });
 }
 
-void watch_mapped(Border& border, Sides& sides) {
+void watch_mapped(Border& border, KindSides& sides) {
   sides.host->add_handler([&border, &sides](const kube::CachedPtr& before, const kube::CachedPtr& after) {
     border.queue.add(queue_key(sides.kind.kind, "", (after ? *after : *before).name));
   });
 }
 
-void resync_mapped(Border& border, const Sides& sides) {
+void resync_mapped(Border& border, const KindSides& sides) {
   for (const auto& object : sides.host->list()) border.queue.add(queue_key(sides.kind.kind, "", object->name));
 }
 
-Result<Requeue> reconcile_mapped(Border& border, const Sides& sides, const std::string&, const std::string& name) {
+Result<Requeue> reconcile_mapped(Border& border, const KindSides& sides, const std::string&, const std::string& name) {
   const SyncedKind& kind = sides.kind;
   const std::string tenant_name = kind.mapping->tenant_name_of(name);
   if (tenant_name.empty()) return Requeue();

@@ -4,7 +4,7 @@
 #include "sublet/patches/patch.h"
 #include "sublet/syncer/mirrored_kinds.h"
 #include "sublet/syncer/node_names.h"
-#include "syncer/border.h"
+#include "syncer/border/border.h"
 #include "syncer/translate/custom.h"
 #include "syncer/translate/field_table.h"
 #include "syncer/translate/translation.h"
@@ -38,9 +38,9 @@ Document mirrored(const SyncedKind& kind, const Value& host_object, const Transl
 Outcome patch_tenant(Border& border, const SyncedKind& kind, std::string_view name, const Value& patch,
                      std::string_view subresource) {
   if (patch.empty()) return {};
-  ++border.tenant_writes;
+  ++border.tenant.writes;
   const auto patched =
-      border.tenant.patch(kind.resource, "", name, kube::PatchType::merge, patch.to_json(), subresource);
+      border.tenant.client.patch(kind.resource, "", name, kube::PatchType::merge, patch.to_json(), subresource);
   if (!patched) return fail(patched.error());
   return {};
 }
@@ -101,8 +101,8 @@ Outcome bring_mirror_up_to_date(Border& border, const SyncedKind& kind, const Va
 }
 
 Result<Requeue> create_mirror(Border& border, const SyncedKind& kind, const Document& wanted) {
-  ++border.tenant_writes;
-  const auto created = border.tenant.create(kind.resource, "", wanted.root());
+  ++border.tenant.writes;
+  const auto created = border.tenant.client.create(kind.resource, "", wanted.root());
   if (!created && !created.error().is(Reason::already_exists)) return fail(created.error());
   if (created && writes_status_apart(kind, border.context()) && !created->root()["status"].equals(wanted["status"])) {
     // Servers that reset the status at create get it by the second call.
@@ -116,7 +116,7 @@ Result<Requeue> create_mirror(Border& border, const SyncedKind& kind, const Docu
 
 }  // namespace
 
-void watch_host_nodes_drivers(Border& border, Sides& sides) {
+void watch_host_nodes_drivers(Border& border, KindSides& sides) {
   watch_host_by_name(border, sides);
   border.sides("Node").host->add_handler(
       [&border, &sides](const kube::CachedPtr& before, const kube::CachedPtr& after) {
@@ -128,7 +128,7 @@ bool is_of_shown_node(const Border& border, std::string_view name) {
   return border.sides("Node").host->get("", name) != nullptr;
 }
 
-void watch_host_nodes_devices(Border& border, Sides& sides) {
+void watch_host_nodes_devices(Border& border, KindSides& sides) {
   sides.host->add_index(kNodeIndex, [](const kube::CachedObject& slice) {
     return std::vector<std::string>{slice.text({"spec", "nodeName"})};
   });
@@ -149,7 +149,7 @@ bool is_of_shown_nodes_devices(const Border& border, std::string_view name) {
 namespace {
 
 // What the tenant has, or should have, under that name.
-Result<Requeue> settle_mirror(Border& border, const Sides& sides, const std::string& tenant_name) {
+Result<Requeue> settle_mirror(Border& border, const KindSides& sides, const std::string& tenant_name) {
   const SyncedKind& kind = sides.kind;
   const auto tenant_cached = sides.tenant->get("", tenant_name);
   const auto host_cached = host_object_of(sides, tenant_name);
@@ -175,7 +175,7 @@ Result<Requeue> settle_mirror(Border& border, const Sides& sides, const std::str
 
 // The key is the name of whichever side has changed. Where the two differ, what bears the host's name in the tenant is
 // from a time when they did not, or the other way round: then it goes.
-Result<Requeue> reconcile_mirror(Border& border, const Sides& sides, const std::string&, const std::string& name) {
+Result<Requeue> reconcile_mirror(Border& border, const KindSides& sides, const std::string&, const std::string& name) {
   auto settled = settle_mirror(border, sides, name);
   if (!settled || !sides.kind.tenant_name) return settled;
   const std::string tenant_name = (border.nodes().*sides.kind.tenant_name)(name);

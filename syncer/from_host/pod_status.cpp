@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "syncer/to_host/written.h"
+#include "syncer/border/written.h"
 #include "syncer/translate/translation.h"
 
 namespace sublet::syncer {
@@ -106,23 +106,37 @@ void judge_gates(const Value& tenant_pod, Value status) {
   if (!since.empty()) ready.put("lastTransitionTime", since);
 }
 
-void put_in_words(Value holder, const InTenantWords& in_tenant_words) {
+void translate_message(Value holder, const TextForTenant& text_for_tenant) {
   Value message = holder["message"];
-  if (!message.text().empty()) message.set(in_tenant_words(message.text()));
+  if (!message.text().empty()) message.set(text_for_tenant(message.text()));
 }
 
 // What schedulers, kubelets and runtimes say; what a container itself has left as its last words is its own.
-void put_in_tenant_words(Value status, const InTenantWords& in_tenant_words) {
-  put_in_words(status, in_tenant_words);
-  for (const Value condition : status["conditions"]) put_in_words(condition, in_tenant_words);
+void translate_texts(Value status, const TextForTenant& text_for_tenant) {
+  translate_message(status, text_for_tenant);
+  for (const Value condition : status["conditions"]) translate_message(condition, text_for_tenant);
   for (const char* list : {"initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"})
     for (const Value container : status[list])
       for (const char* state : {"state", "lastState"}) {
-        put_in_words(container[state]["waiting"], in_tenant_words);
+        translate_message(container[state]["waiting"], text_for_tenant);
         const Value ended = container[state]["terminated"];
         if (ended["reason"].text() == "ContainerCannotRun" || ended["reason"].text() == "StartError")
-          put_in_words(ended, in_tenant_words);
+          translate_message(ended, text_for_tenant);
       }
+}
+
+// The scheduler's message names no gate. The tenant has to know which ones hold the pod, and whose they are.
+void name_scheduling_gates(const Value& host_pod, const Value& tenant_pod, Value status) {
+  Value scheduled = condition_of(status, "PodScheduled");
+  if (scheduled["reason"].text() != "SchedulingGated") return;
+  std::string names;
+  const auto add = [&](const std::string& name) { names += (names.empty() ? "" : ", ") + name; };
+  const Value own = tenant_pod["spec"]["schedulingGates"];
+  for (const Value gate : own) add(gate["name"].string());
+  const Written written = Written::on(host_pod);
+  for (const Value gate : host_pod["spec"]["schedulingGates"])
+    if (!written.gates.contains(gate["name"].text())) add(gate["name"].string() + " (of the host)");
+  if (!names.empty()) scheduled.put("message", scheduled["message"].string() + ": " + names);
 }
 
 }  // namespace
@@ -135,9 +149,9 @@ bool has_conditions_of_tenant(const Value& tenant_pod) {
 }
 
 Document tenant_pod_status(const TranslateContext& context, const Value& host_pod, const Value& tenant_pod,
-                           const InTenantWords& in_tenant_words) {
+                           const TextForTenant& text_for_tenant) {
   Document status = carry_back("PodStatus", host_pod["status"], tenant_pod, context);
-  put_in_tenant_words(status.root(), in_tenant_words);
+  translate_texts(status.root(), text_for_tenant);
   if (const Value qos = tenant_pod["status"]["qosClass"]) status.root().put("qosClass", qos);
   put_observed_generation(status.root(), host_pod, tenant_pod);
   // An eviction in the tenant: the host sees a mere deletion, but a Job's failure policy asks why its pod ended.
@@ -146,6 +160,7 @@ Document tenant_pod_status(const TranslateContext& context, const Value& host_po
   keep_tenants_conditions(tenant_pod, status.root());
   keep_time_of_binding(host_pod["status"], tenant_pod, status.root());
   judge_gates(tenant_pod, status.root());
+  name_scheduling_gates(host_pod, tenant_pod, status.root());
   return status;
 }
 

@@ -18,9 +18,9 @@ namespace sublet::syncer {
 /// Somebody in the tenant writes conditions of this pod too: a write of the status is then to be of the pod as it was
 /// read, or it would take theirs back.
 bool has_conditions_of_tenant(const schema::Value& tenant_pod);
-/// A text of the host in the tenant's names (tenant_words.h).
-using InTenantWords = std::function<std::string(std::string_view text)>;
+/// A text of the host in the tenant's names (text_for_tenant.h).
+using TextForTenant = std::function<std::string(std::string_view text)>;
 schema::Document tenant_pod_status(const TranslateContext& context, const schema::Value& host_pod,
-                                   const schema::Value& tenant_pod, const InTenantWords& in_tenant_words);
+                                   const schema::Value& tenant_pod, const TextForTenant& text_for_tenant);
 
 }  // namespace sublet::syncer

@@ -19,9 +19,9 @@ bool is_known_document(std::string_view path) {
 
 std::string known_hashes(std::string_view index) {
   schema::Document hashes = schema::Document::object();
-  const auto said = schema::Document::parse_json(index);
-  if (!said) return hashes.to_json();
-  for (const schema::Value entry : said->root()["paths"]) {
+  const auto document = schema::Document::parse_json(index);
+  if (!document) return hashes.to_json();
+  for (const schema::Value entry : document->root()["paths"]) {
     if (!is_known_document(entry.key())) continue;
     const std::string url = entry["serverRelativeURL"].string();
     const auto query = url.find('?');

@@ -27,7 +27,7 @@ void put_measured(Value to, const Value& from) {
     if (from.has(member)) to.put(member, from[member]);
 }
 
-void add_pod(kube::MetricsAnswer& answer, const Value& item, const LogGatewayOptions& options) {
+void add_pod(kube::MetricsAnswer& answer, const Value& item, const HostGatewayOptions& options) {
   const Value metadata = item["metadata"];
   if (metadata["namespace"].text() != options.host_namespace) return;
   const auto pod = options.measured_pod(metadata["name"].string());
@@ -44,7 +44,7 @@ void add_pod(kube::MetricsAnswer& answer, const Value& item, const LogGatewayOpt
     }
 }
 
-void add_node(kube::MetricsAnswer& answer, const Value& item, const LogGatewayOptions& options) {
+void add_node(kube::MetricsAnswer& answer, const Value& item, const HostGatewayOptions& options) {
   const Value metadata = item["metadata"];
   const auto node = options.measured_node(metadata["name"].string());
   if (!node || !answer.wants("", node->name, node->labels.root())) return;
@@ -55,7 +55,7 @@ void add_node(kube::MetricsAnswer& answer, const Value& item, const LogGatewayOp
 
 }  // namespace
 
-bool is_offered(About about, const LogGatewayOptions& options) {
+bool is_offered(About about, const HostGatewayOptions& options) {
   if (about == About::api) return options.measured_pod || options.measured_node;
   return about == About::nodes ? bool(options.measured_node) : bool(options.measured_pod);
 }
@@ -66,7 +66,7 @@ bool is_name(std::string_view text) {
   });
 }
 
-Result<std::string> host_target(const kube::MetricsQuestion& question, const LogGatewayOptions& options) {
+Result<std::string> host_target(const kube::MetricsQuestion& question, const HostGatewayOptions& options) {
   const std::string root(kube::kMetricsPath);
   if (question.about == About::api) return root;
   for (const std::string& name : {question.name, question.namespace_name})
@@ -83,7 +83,7 @@ Result<std::string> host_target(const kube::MetricsQuestion& question, const Log
          "?labelSelector=" + net::percent_encode(std::string(kLabelTenantUid) + "=" + options.virtual_cluster_uid);
 }
 
-net::Response tenant_answer(const kube::MetricsQuestion& question, const LogGatewayOptions& options, int code,
+net::Response tenant_answer(const kube::MetricsQuestion& question, const HostGatewayOptions& options, int code,
                             const std::string& body) {
   auto answer = kube::MetricsAnswer::to(question);
   if (!answer) return response(answer.error());
@@ -91,13 +91,13 @@ net::Response tenant_answer(const kube::MetricsQuestion& question, const LogGate
   if (of_api) return {code, {{"Content-Type", "application/json"}}, code == 200 ? body : "{}"};
   // One that the host does not measure; the host's own words name its objects.
   if (code == 404 && !question.name.empty()) return answer->response();
-  const auto said = code == 200 ? Document::parse_json(body) : Result<Document>(internal_error("no metrics"));
-  if (!said) return response(unavailable());
+  const auto document = code == 200 ? Document::parse_json(body) : Result<Document>(internal_error("no metrics"));
+  if (!document) return response(unavailable());
   const auto add = question.about == About::pods ? add_pod : add_node;
   if (!question.name.empty())
-    add(*answer, said->root(), options);
+    add(*answer, document->root(), options);
   else
-    for (const Value item : (*said)["items"]) add(*answer, item, options);
+    for (const Value item : (*document)["items"]) add(*answer, item, options);
   return answer->response();
 }
 

@@ -8,19 +8,19 @@
 
 #include "sublet/kube/resource_metrics.h"
 #include "sublet/net/http.h"
-#include "sublet/syncer/log_gateway.h"
+#include "sublet/syncer/host_gateway_options.h"
 
 namespace sublet::syncer {
 
 /// A DNS subdomain, as names of objects on the host are: nothing that leads to another path.
 bool is_name(std::string_view text);
 /// Whether questions about it are answered at all: by the options' functions.
-bool is_offered(kube::MetricsQuestion::About about, const LogGatewayOptions& options);
+bool is_offered(kube::MetricsQuestion::About about, const HostGatewayOptions& options);
 /// What the host is asked (a request's target). The question is the tenant's side's word: names that are no names make
 /// it bad_request.
-Result<std::string> host_target(const kube::MetricsQuestion& question, const LogGatewayOptions& options);
+Result<std::string> host_target(const kube::MetricsQuestion& question, const HostGatewayOptions& options);
 /// Out of what the host has answered.
-net::Response tenant_answer(const kube::MetricsQuestion& question, const LogGatewayOptions& options, int code,
+net::Response tenant_answer(const kube::MetricsQuestion& question, const HostGatewayOptions& options, int code,
                             const std::string& body);
 
 }  // namespace sublet::syncer

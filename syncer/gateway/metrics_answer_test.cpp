@@ -11,8 +11,8 @@ namespace {
 using About = kube::MetricsQuestion::About;
 using schema::Document;
 
-LogGatewayOptions options() {
-  LogGatewayOptions made;
+HostGatewayOptions options() {
+  HostGatewayOptions made;
   made.virtual_cluster_uid = "vc-uid";
   made.host_namespace = "team";
   made.host_name = [](const std::string& space, const std::string& pod) { return pod + "-x-" + space; };
@@ -96,7 +96,7 @@ TEST(MetricsAnswer, OnlyNodesThatTheTenantSees) {
 }
 
 TEST(MetricsAnswer, NodesHaveTheTenantsNames) {
-  LogGatewayOptions pseudo = options();
+  HostGatewayOptions pseudo = options();
   const auto names = std::make_shared<NodeNames>("key");
   names->know({"n1"});
   pseudo.node_names = names;

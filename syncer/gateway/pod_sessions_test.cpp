@@ -14,7 +14,7 @@
 #include "sublet/net/duplex.h"
 #include "sublet/net/http_client.h"
 #include "sublet/net/http_server.h"
-#include "sublet/syncer/log_gateway.h"
+#include "sublet/syncer/host_gateway.h"
 #include "sublet/syncer/node_names.h"
 #include "syncer/gateway/host_pod_testing.h"
 
@@ -123,15 +123,15 @@ class PodSessionsTest : public testing::Test {
     endpoint.unix_path = folder_.file(name);
     return net::make_http_client(loop_.loop(), endpoint);
   }
-  void begin(std::size_t streams_max = kLogStreamsMax) {
-    LogGatewayOptions options;
+  void begin(std::size_t streams_max = kGatewayStreamsMax) {
+    HostGatewayOptions options;
     options.virtual_cluster_uid = "vc-uid";
     options.host_namespace = "host";
     options.host_bearer_token = "hosts-token";
     options.host_name = [](const std::string&, const std::string& pod) { return pod + "-x"; };
     options.streams_max = streams_max;
     options.node_names = node_names_;
-    gateway_ = std::make_unique<LogGateway>(loop_.loop(), to("tenant"), to("host"), std::move(options));
+    gateway_ = std::make_unique<HostGateway>(loop_.loop(), to("tenant"), to("host"), std::move(options));
     gateway_->start();
   }
   /// As kubectl asks, but for what does not cross.
@@ -252,7 +252,7 @@ class PodSessionsTest : public testing::Test {
   std::shared_ptr<net::Transport> clients_ = to("tenant");
   std::vector<std::unique_ptr<net::Exchange>> exchanges_;
   std::vector<std::shared_ptr<Client>> all_;
-  std::unique_ptr<LogGateway> gateway_;
+  std::unique_ptr<HostGateway> gateway_;
 };
 
 TEST_F(PodSessionsTest, BytesGoThroughAndOnlyTheHandshakeCrosses) {

@@ -34,12 +34,12 @@ std::string frame_of(unsigned char opcode, std::string_view payload) {
   return out.append(payload);
 }
 
-class TellingDuplex final : public net::Duplex {
+class TranslatingDuplex final : public net::Duplex {
  public:
-  TellingDuplex(std::shared_ptr<net::Duplex> host, SessionErrors::Tell tell)
-      : host_(std::move(host)), tell_(std::move(tell)) {}
+  TranslatingDuplex(std::shared_ptr<net::Duplex> host, SessionErrors::Translate translate)
+      : host_(std::move(host)), translate_(std::move(translate)) {}
   void start(std::shared_ptr<Observer> observer) override {
-    host_->start(std::make_shared<Listener>(std::move(observer), tell_));
+    host_->start(std::make_shared<Listener>(std::move(observer), translate_));
   }
   void write(std::string bytes) override { host_->write(std::move(bytes)); }
   void end() override { host_->end(); }
@@ -51,10 +51,10 @@ class TellingDuplex final : public net::Duplex {
  private:
   class Listener final : public Observer {
    public:
-    Listener(std::shared_ptr<Observer> observer, const SessionErrors::Tell& tell)
-        : observer_(std::move(observer)), errors_(tell) {}
+    Listener(std::shared_ptr<Observer> observer, const SessionErrors::Translate& translate)
+        : observer_(std::move(observer)), errors_(translate) {}
     void on_bytes(std::string_view bytes) override {
-      if (const std::string told = errors_.pass(bytes); !told.empty()) observer_->on_bytes(told);
+      if (const std::string translated = errors_.pass(bytes); !translated.empty()) observer_->on_bytes(translated);
     }
     void on_drain() override { observer_->on_drain(); }
     void on_end() override { observer_->on_end(); }
@@ -65,7 +65,7 @@ class TellingDuplex final : public net::Duplex {
     SessionErrors errors_;
   };
   const std::shared_ptr<net::Duplex> host_;
-  const SessionErrors::Tell tell_;
+  const SessionErrors::Translate translate_;
 };
 
 }  // namespace
@@ -123,7 +123,7 @@ void SessionErrors::end_frame(std::string& out) {
   in_frame_ = false;
   head_.clear();
   if (control_ || !final_ || !error_) return;
-  out += frame_of(opcode_, std::string(1, kErrorChannel) + tell_(std::string_view(message_).substr(1)));
+  out += frame_of(opcode_, std::string(1, kErrorChannel) + translate_(std::string_view(message_).substr(1)));
   message_.clear();
   error_ = false;
 }
@@ -133,8 +133,9 @@ bool has_error_channel(std::string_view subresource, std::string_view websocket_
          !websocket_protocol.starts_with("base64.") && websocket_protocol.find(".base64.") == std::string_view::npos;
 }
 
-std::shared_ptr<net::Duplex> with_errors_told(std::shared_ptr<net::Duplex> host, SessionErrors::Tell tell) {
-  return std::make_shared<TellingDuplex>(std::move(host), std::move(tell));
+std::shared_ptr<net::Duplex> with_errors_translated(std::shared_ptr<net::Duplex> host,
+                                                    SessionErrors::Translate translate) {
+  return std::make_shared<TranslatingDuplex>(std::move(host), std::move(translate));
 }
 
 }  // namespace sublet::syncer

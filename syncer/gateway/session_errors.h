@@ -1,9 +1,9 @@
 // SessionErrors: what the host says of an exec or attach that has begun, in the tenant's words. Over WebSocket its API
 // server answers 101 before it has reached the pod's node; that it could not, with the names and addresses of the host,
-// comes as a message of the error channel. Those messages are said anew, and all else goes through as it came.
+// comes as a message of the error channel. Those messages are translated; all other bytes pass unchanged.
 //
 // Frames that are no server's (masked, with extensions) end the looking: the bytes go through. Bounded: of a message on
-// the error channel the first kErrorMax bytes are told. Not thread-safe.
+// the error channel the first kErrorMax bytes are translated. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace sublet::syncer {
 class SessionErrors {
  public:
   /// A message of the error channel, without its channel's byte, in other words.
-  using Tell = std::function<std::string(std::string_view message)>;
+  using Translate = std::function<std::string(std::string_view message)>;
   static constexpr std::size_t kErrorMax = 64 * 1024;
-  explicit SessionErrors(Tell tell) : tell_(std::move(tell)) {}
+  explicit SessionErrors(Translate translate) : translate_(std::move(translate)) {}
   /// What goes on now that these bytes have come.
   std::string pass(std::string_view bytes);
 
@@ -30,7 +30,7 @@ class SessionErrors {
   std::string_view take_payload(std::string_view bytes, std::string& out);
   void end_frame(std::string& out);
 
-  const Tell tell_;
+  const Translate translate_;
   std::string head_;        // of the frame that is coming, until it is known where it goes
   std::uint64_t left_ = 0;  // bytes of its payload that are still to come
   bool in_frame_ = false, final_ = false, control_ = false, undecided_ = false;
@@ -42,7 +42,8 @@ class SessionErrors {
 
 /// Whether a session that was answered so has an error channel that SessionErrors can read.
 bool has_error_channel(std::string_view subresource, std::string_view websocket_protocol);
-/// The host's connection, whose errors are told so.
-std::shared_ptr<net::Duplex> with_errors_told(std::shared_ptr<net::Duplex> host, SessionErrors::Tell tell);
+/// Returns the host's connection with its errors translated.
+std::shared_ptr<net::Duplex> with_errors_translated(std::shared_ptr<net::Duplex> host,
+                                                    SessionErrors::Translate translate);
 
 }  // namespace sublet::syncer

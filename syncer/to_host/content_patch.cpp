@@ -4,7 +4,8 @@
 
 #include "sublet/kube/volume_match.h"
 #include "sublet/patches/patch.h"
-#include "syncer/to_host/written.h"
+#include "sublet/schema/member_index.h"
+#include "syncer/border/written.h"
 #include "syncer/translate/translation.h"
 
 namespace sublet::syncer {
@@ -35,9 +36,11 @@ bool is_unset(const Value& value) {
 // Whether all of `want` is there; the host may have more, as defaults of a newer release are.
 bool covers(const Value& now, const Value& want) {
   if (is_unset(want) && is_unset(now)) return true;
-  if (want.is_object() && now.is_object())
+  if (want.is_object() && now.is_object()) {
+    const schema::MemberIndex members(now);
     return std::all_of(want.begin(), want.end(),
-                       [&](const Value& member) { return covers(now[member.key()], member); });
+                       [&](const Value& member) { return covers(members.find(member.key()), member); });
+  }
   if (want.is_array() && now.is_array() && want.size() == now.size()) {
     auto there = now.begin();
     return std::all_of(want.begin(), want.end(), [&](const Value& item) { return covers(*there++, item); });

@@ -3,12 +3,12 @@
 #include "sublet/base/text.h"
 #include "sublet/patches/patch.h"
 #include "sublet/syncer/node_names.h"
-#include "syncer/border.h"
+#include "syncer/border/border.h"
+#include "syncer/border/written.h"
 #include "syncer/from_host/custom_status.h"
-#include "syncer/from_host/tenant_words.h"
+#include "syncer/from_host/text_for_tenant.h"
 #include "syncer/to_host/host_object.h"
 #include "syncer/to_host/volume_choice.h"
-#include "syncer/to_host/written.h"
 #include "syncer/translate/custom.h"
 #include "syncer/translate/field_table.h"
 #include "syncer/translate/translation.h"
@@ -27,12 +27,11 @@ bool is_missing_or_empty(const Value& value) {
 }
 
 // Conditions' messages, of whichever kind.
-void put_messages_in_words(Border& border, const Value& value, std::string_view host_name,
-                           const TenantIdentity& about) {
+void translate_messages(Border& border, const Value& value, std::string_view host_name, const TenantIdentity& about) {
   for (Value child : value) {
     if (child.is_string() && child.key() == "message")
-      child.set(in_tenant_words(border, child.text(), host_name, about));
-    if (child.is_object() || child.is_array()) put_messages_in_words(border, child, host_name, about);
+      child.set(text_for_tenant(border, child.text(), host_name, about));
+    if (child.is_object() || child.is_array()) translate_messages(border, child, host_name, about);
   }
 }
 
@@ -41,8 +40,8 @@ Document status_difference_by_rows(Border& border, std::string_view rows, const 
                                    const Value& host_object) {
   const Document wanted = carry_back(rows, host_object["status"], tenant_object, border.context());
   const Value metadata = tenant_object["metadata"];
-  put_messages_in_words(border, wanted.root(), host_object["metadata"]["name"].text(),
-                        {metadata["namespace"].string(), metadata["name"].string(), metadata["uid"].string()});
+  translate_messages(border, wanted.root(), host_object["metadata"]["name"].text(),
+                     {metadata["namespace"].string(), metadata["name"].string(), metadata["uid"].string()});
   Document difference = Document::object();
   for (const FieldPlan& field : plan_of(rows)->fields) {
     if (!lets_cross(field.row->action)) continue;
@@ -71,7 +70,7 @@ std::string value_for_tenant(const Border& border, std::string_view place, std::
   return place == "storageClassName" ? std::string(value) : border.nodes().value_to_tenant(value);
 }
 
-// What the host has filled in where the tenant's said nothing (SyncedKind::host_fills, host_notes).
+// Writes into the tenant object the fields that only the host has filled in (SyncedKind::host_fills, host_notes).
 Outcome bring_fillings_back(Border& border, const SyncedKind& kind, const Value& tenant_object,
                             const Value& host_object) {
   Document patch = Document::object();
@@ -80,17 +79,17 @@ Outcome bring_fillings_back(Border& border, const SyncedKind& kind, const Value&
     if (!theirs.empty() && tenant_object["spec"][field].text().empty()) patch.root().object("spec").put(field, theirs);
   }
   for (const std::string_view note : split_words(kind.host_notes)) {
-    const Value said = host_object["metadata"]["annotations"][note];
-    const std::string theirs = value_for_tenant(border, note, said.text());
-    if (said && theirs != tenant_object["metadata"]["annotations"][note].text())
+    const Value host_note = host_object["metadata"]["annotations"][note];
+    const std::string theirs = value_for_tenant(border, note, host_note.text());
+    if (host_note && theirs != tenant_object["metadata"]["annotations"][note].text())
       patch.root().object("metadata").object("annotations").put(note, theirs);
   }
   if (patch.root().empty()) return {};
   const Value metadata = tenant_object["metadata"];
   patch.root().object("metadata").put("uid", metadata["uid"]);  // by now another may have its name
-  ++border.tenant_writes;
-  const auto patched = border.tenant.patch(kind.resource, metadata["namespace"].text(), metadata["name"].text(),
-                                           kube::PatchType::merge, patch.to_json());
+  ++border.tenant.writes;
+  const auto patched = border.tenant.client.patch(kind.resource, metadata["namespace"].text(), metadata["name"].text(),
+                                                  kube::PatchType::merge, patch.to_json());
   if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
   return {};
 }
@@ -115,9 +114,10 @@ Outcome bring_copied_status_back(Border& border, const SyncedKind& kind, const V
   patch.root().put("status", difference.root());
   const Value metadata = tenant_object["metadata"];
   patch.root().object("metadata").put("uid", metadata["uid"]);
-  ++border.tenant_writes;
-  const auto patched = border.tenant.patch(kind.resource, metadata["namespace"].text(), metadata["name"].text(),
-                                           kube::PatchType::merge, patch.to_json(), status_endpoint(border, kind));
+  ++border.tenant.writes;
+  const auto patched =
+      border.tenant.client.patch(kind.resource, metadata["namespace"].text(), metadata["name"].text(),
+                                 kube::PatchType::merge, patch.to_json(), status_endpoint(border, kind));
   if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
   return {};
 }
@@ -133,19 +133,19 @@ bool is_refused(const Status& error) {
 }
 
 // The tenant can change what the host refuses; a retry cannot.
-void tell_of_refusal(Border& border, const SyncedKind& kind, const Value& tenant_object, const Status& error) {
+void report_copy_refusal(Border& border, const SyncedKind& kind, const Value& tenant_object, const Status& error) {
   if (!is_refused(error)) return;
   const Value metadata = tenant_object["metadata"];
   const TenantIdentity about{metadata["namespace"].string(), metadata["name"].string(), {}};
-  const std::string said =
-      in_tenant_words(border, error.message, border.host_name_of(about.namespace_name, about.name), about);
+  const std::string message =
+      text_for_tenant(border, error.message, border.host_name_of(about.namespace_name, about.name), about);
   record_tenant_event(border, tenant_object, "Warning", "SyncFailed",
-                      "the host refused the " + std::string(kind.kubernetes_kind()) + ": " + said);
+                      "the host refused the " + std::string(kind.kubernetes_kind()) + ": " + message);
 }
 
 }  // namespace
 
-Result<Requeue> reconcile_copied(Border& border, const Sides& sides, const std::string& tenant_namespace,
+Result<Requeue> reconcile_copied(Border& border, const KindSides& sides, const std::string& tenant_namespace,
                                  const std::string& name) {
   const SyncedKind& kind = sides.kind;
   if (kind.crosses_to_host && !kind.crosses_to_host(tenant_namespace, name)) return Requeue();
@@ -166,12 +166,12 @@ Result<Requeue> reconcile_copied(Border& border, const Sides& sides, const std::
   if (!translated) return Requeue();
   const std::string hash = translated->desired_hash;
   auto applied = apply_to_host(border, kind, host_cached, std::move(translated->host_object), tenant_object.root());
-  if (!applied) tell_of_refusal(border, kind, tenant_object.root(), applied.error());
+  if (!applied) report_copy_refusal(border, kind, tenant_object.root(), applied.error());
   // A custom resource's status counts the changes that it tells of: it comes once the host has this one.
-  const bool told = host_cached && (!kind.custom || Written::on(host_cached->document().root()).hash == hash);
+  const bool is_current = host_cached && (!kind.custom || Written::on(host_cached->document().root()).hash == hash);
   // The status comes back too while the host refuses a change, such as the growth of a claim whose class forbids it.
   const bool refused = !applied && host_cached && is_refused(applied.error());
-  if ((applied || refused) && told)
+  if ((applied || refused) && is_current)
     if (const auto back = bring_back(border, kind, tenant_object.root(), host_cached->document().root()); !back)
       return fail(back.error());
   if (refused) return Requeue(kRefusedWait);

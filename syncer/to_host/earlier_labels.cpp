@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "syncer/to_host/written.h"
+#include "syncer/border/written.h"
 
 namespace sublet::syncer {
 namespace {

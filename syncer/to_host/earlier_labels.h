@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "syncer/border.h"
+#include "syncer/border/border.h"
 
 namespace sublet::syncer {
 

@@ -1,6 +1,6 @@
 // Endpoints that a tenant writes itself, for Services without a selector. Whether one crosses is its Service's to say,
 // so a change of that brings them back.
-#include "syncer/border.h"
+#include "syncer/border/border.h"
 
 namespace sublet::syncer {
 namespace {
@@ -30,7 +30,7 @@ bool slice_of_own_endpoints(const Border& border, const CachedObject& tenant_sli
   return has_no_selector(border, tenant_slice.namespace_name, service_of(tenant_slice));
 }
 
-void watch_tenant_endpoints(Border& border, Sides& sides) {
+void watch_tenant_endpoints(Border& border, KindSides& sides) {
   watch_tenant_by_name(border, sides);
   border.sides("Service").tenant->add_handler([&border, &sides](const CachedPtr& before, const CachedPtr& after) {
     const CachedObject& service = after ? *after : *before;
@@ -38,7 +38,7 @@ void watch_tenant_endpoints(Border& border, Sides& sides) {
   });
 }
 
-void watch_tenant_slices(Border& border, Sides& sides) {
+void watch_tenant_slices(Border& border, KindSides& sides) {
   sides.tenant->add_index(kByService, [](const CachedObject& slice) {
     return std::vector<std::string>{slice.namespace_name + "/" + service_of(slice)};
   });

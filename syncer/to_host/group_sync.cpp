@@ -1,6 +1,6 @@
 // PodGroups: as other kinds that are copied, but that the host refuses one whose Workload it does not have
 // (PodGroupWorkloadExists), so a group waits for the Workload that crosses beside it.
-#include "syncer/border.h"
+#include "syncer/border/border.h"
 
 namespace sublet::syncer {
 namespace {
@@ -14,7 +14,7 @@ std::string workload_of(const kube::CachedObject& tenant_group) {
 /// Until its Workload is on the host; a group whose Workload has gone meanwhile is the host's to refuse.
 bool waits_for_workload(const Border& border, const kube::CachedObject& tenant_group) {
   const std::string workload = workload_of(tenant_group);
-  const Sides* const workloads = border.sides_of_key("Workload");
+  const KindSides* const workloads = border.sides_of_key("Workload");
   if (workload.empty() || !workloads || !workloads->tenant || !workloads->host) return false;
   return workloads->tenant->get(tenant_group.namespace_name, workload) &&
          !border.on_host(*workloads, tenant_group.namespace_name, workload);
@@ -23,7 +23,7 @@ bool waits_for_workload(const Border& border, const kube::CachedObject& tenant_g
 constexpr std::chrono::minutes kServedCheckInterval{1};
 
 Result<Requeue> begin_anew_once_served(Border& border) {
-  const auto served = serves(border.host, {"scheduling.k8s.io", "v1alpha2", "podgroups"});
+  const auto served = serves(border.host.client, {"scheduling.k8s.io", "v1alpha2", "podgroups"});
   if (!served) return fail(served.error());
   if (!*served) return Requeue(kServedCheckInterval);
   if (border.options.kinds_changed) border.options.kinds_changed();
@@ -37,7 +37,7 @@ void look_for_groups(Border& border) {
     border.queue.add_after(queue_key("PodGroup", "", ""), kServedCheckInterval);
 }
 
-void watch_tenant_groups(Border& border, Sides& sides) {
+void watch_tenant_groups(Border& border, KindSides& sides) {
   sides.tenant->add_index(kByWorkload, [](const kube::CachedObject& group) {
     std::vector<std::string> keys;
     if (const std::string workload = workload_of(group); !workload.empty())
@@ -47,10 +47,10 @@ void watch_tenant_groups(Border& border, Sides& sides) {
   watch_tenant_by_name(border, sides);
 }
 
-void watch_host_workloads(Border& border, Sides& sides) {
+void watch_host_workloads(Border& border, KindSides& sides) {
   watch_host_by_identity(border, sides);
   sides.host->add_handler([&border](const kube::CachedPtr& before, const kube::CachedPtr& after) {
-    const Sides* const groups = border.sides_of_key("PodGroup");
+    const KindSides* const groups = border.sides_of_key("PodGroup");
     if (before || !after || !groups || !groups->tenant) return;
     const TenantIdentity owner = tenant_identity(*after);
     for (const auto& group : groups->tenant->by_index(kByWorkload, owner.namespace_name + "/" + owner.name))
@@ -58,7 +58,7 @@ void watch_host_workloads(Border& border, Sides& sides) {
   });
 }
 
-Result<Requeue> reconcile_pod_group(Border& border, const Sides& sides, const std::string& tenant_namespace,
+Result<Requeue> reconcile_pod_group(Border& border, const KindSides& sides, const std::string& tenant_namespace,
                                     const std::string& name) {
   if (!sides.host) return begin_anew_once_served(border);
   const auto group = sides.tenant->get(tenant_namespace, name);

@@ -16,8 +16,6 @@ using schema::Value;
 
 namespace {
 
-constexpr std::size_t kVainMax = 8192;
-
 metrics::Counter& foreign_objects() {
   static auto& counter =
       metrics::counter("sublet_syncer_foreign_objects_total",
@@ -26,7 +24,7 @@ metrics::Counter& foreign_objects() {
 }
 
 Status foreign_status(Border& border, const SyncedKind& kind, const std::string& name, const Value& tenant_object) {
-  ++border.foreign;
+  ++border.host.foreign_objects;
   foreign_objects().add();
   const std::string message =
       std::string(kind.kubernetes_kind()) + " " + name + " exists on the host" +
@@ -45,9 +43,9 @@ Result<Document> send_patch(Border& border, const SyncedKind& kind, const Value&
                             std::string_view subresource = {}) {
   const Value metadata = host_object["metadata"];
   patch.root().object("metadata").put("uid", metadata["uid"].text());
-  ++border.host_writes;
-  return border.host.patch(kind.resource, border.host_place(kind), metadata["name"].text(), kube::PatchType::merge,
-                           patch.to_json(), subresource);
+  ++border.host.writes;
+  return border.host.client.patch(kind.resource, border.host_place(kind), metadata["name"].text(),
+                                  kube::PatchType::merge, patch.to_json(), subresource);
 }
 
 // What one look changes of an object that is there: in several requests, all or none of which its own pace allows.
@@ -57,9 +55,9 @@ class Changes {
   /// How long the next request has to wait: the object was changed a moment ago, or many were.
   Requeue wait() {
     if (!begun_)
-      if (const auto pause = border_.host_pace.wait(uid_)) return pause;
-    if (const auto pause = border_.host_changes.take()) return pause;
-    if (!std::exchange(begun_, true)) border_.host_pace.changed(uid_);
+      if (const auto pause = border_.host.pace.wait(uid_)) return pause;
+    if (const auto pause = border_.host.changes.take()) return pause;
+    if (!std::exchange(begun_, true)) border_.host.pace.changed(uid_);
     return std::nullopt;
   }
 
@@ -83,20 +81,8 @@ Result<Requeue> patch_views(Border& border, const SyncedKind& kind, const Value&
   return Requeue();
 }
 
-bool is_vain(Border& border, const std::string& host_uid, const std::string& attempt) {
-  const MutexLock lock(border.vain_mutex);
-  const auto known = border.vain_patches.find(host_uid);
-  return known != border.vain_patches.end() && known->second == attempt;
-}
-
-void note_vain(Border& border, const std::string& host_uid, std::string attempt) {
-  const MutexLock lock(border.vain_mutex);
-  if (border.vain_patches.size() >= kVainMax) border.vain_patches.clear();
-  border.vain_patches[host_uid] = std::move(attempt);
-}
-
 // Of a kind whose fields stand behind feature gates of their own: what the host has taken and not kept.
-void tell_of_ignored(Border& border, const SyncedKind& kind, const Value& tenant_object, const Value& patch) {
+void report_ignored_fields(Border& border, const SyncedKind& kind, const Value& tenant_object, const Value& patch) {
   std::string fields;
   for (const Value field : patch["spec"]) fields += (fields.empty() ? "spec." : ", spec.") + std::string(field.key());
   if (!kind.only_some_hosts || fields.empty()) return;
@@ -130,13 +116,13 @@ Result<Requeue> patch_host(Border& border, const SyncedKind& kind, const Value& 
   const std::string uid = host_object["metadata"]["uid"].string();
   const std::string version = host_object["metadata"]["resourceVersion"].string();
   std::string attempt = version + " " + patch.to_json();
-  if (is_vain(border, uid, attempt)) return again;
+  if (border.host.vain_patches.contains(uid, attempt)) return again;
   if (const auto wait = changes.wait()) return *wait;
   const auto patched = send_patch(border, kind, host_object, patch);
   if (patched) {
     if ((*patched)["metadata"]["resourceVersion"].text() == version) {
-      note_vain(border, uid, std::move(attempt));
-      tell_of_ignored(border, kind, tenant_object, patch.root());
+      border.host.vain_patches.add(uid, std::move(attempt));
+      report_ignored_fields(border, kind, tenant_object, patch.root());
     }
     return again;
   }
@@ -165,16 +151,20 @@ Result<Requeue> apply_to_host(Border& border, const SyncedKind& kind, const kube
       return Requeue();
     return patch_host(border, kind, there.root(), wanted, tenant_object);
   }
-  ++border.host_writes;
-  const auto created = border.host.send(
-      kube::answered_by_metadata(border.host.create_request(kind.resource, border.host_place(kind), wanted)));
+  ++border.host.writes;
+  const auto created = border.host.client.send(
+      kube::answered_by_metadata(border.host.client.create_request(kind.resource, border.host_place(kind), wanted)));
   if (created) return Requeue();
   if (!created.error().is(Reason::already_exists)) return fail(created.error());
   // Either our cache is behind, or somebody else has the name.
   const std::string name = wanted["metadata"]["name"].string();
-  const auto existing = border.host.get(kind.resource, border.host_place(kind), name);
+  const auto existing = border.host.client.get(kind.resource, border.host_place(kind), name);
   if (!existing) return fail(existing.error());
-  if (!is_ours(border, existing->root())) return fail(foreign_status(border, kind, name, tenant_object));
+  if (!is_ours(border, existing->root())) {
+    if (!has_lost_label(border, existing->root(), tenant_identity(wanted)))
+      return fail(foreign_status(border, kind, name, tenant_object));
+    log::warning("syncer.identity_restored", {{"kind", kind.kubernetes_kind()}, {"host_object", name}});
+  }
   if (keep && keep(existing->root())) return Requeue();
   return patch_host(border, kind, existing->root(), wanted, tenant_object);
 }
@@ -185,9 +175,9 @@ Outcome remove_from_host(Border& border, const kube::Resource& resource, const k
   options.uid = host_object.uid;
   options.grace_period_seconds = grace_seconds;
   options.propagation_policy = "Background";
-  ++border.host_writes;
-  const auto removed = border.host.send(kube::answered_by_metadata(
-      border.host.remove_request(resource, host_object.namespace_name, host_object.name, options)));
+  ++border.host.writes;
+  const auto removed = border.host.client.send(kube::answered_by_metadata(
+      border.host.client.remove_request(resource, host_object.namespace_name, host_object.name, options)));
   // A conflict is tried again: either the cache is behind and another object has the name by now, which the next look
   // sees, or the host was only busy with this one, which still has to go.
   if (removed || removed.error().is(Reason::not_found)) return {};
@@ -215,9 +205,9 @@ std::string url_of(const std::string& address, const Value& port) {
 std::vector<std::pair<std::string, std::string>> service_environment(Border& border,
                                                                      std::string_view tenant_namespace) {
   std::vector<std::pair<std::string, std::string>> variables;
-  const Sides* const found = border.sides_of_key("Service");
+  const KindSides* const found = border.sides_of_key("Service");
   if (!found || !found->tenant) return variables;  // none crosses: none has an address there
-  const Sides& services = *found;
+  const KindSides& services = *found;
   for (const auto& cached : services.tenant->by_index(kServicesByNamespace, tenant_namespace)) {
     if (!services.kind.crosses_to_host(tenant_namespace, cached->name)) continue;
     const auto host_service =
@@ -251,7 +241,7 @@ std::vector<std::pair<std::string, std::string>> service_environment(Border& bor
 
 }  // namespace
 
-void watch_tenant_services(Border& border, Sides& sides) {
+void watch_tenant_services(Border& border, KindSides& sides) {
   sides.tenant->add_index(kServicesByNamespace, [](const kube::CachedObject& service) {
     return std::vector<std::string>{service.namespace_name};
   });
@@ -296,7 +286,7 @@ bool is_named(const SyncedKind& kind, const Value& object, const HostName& named
 // anybody's.
 bool is_shown(const Border& border, bool custom, const HostName& named) {
   bool shown = true;
-  for (const Sides& one : border.kinds) {
+  for (const KindSides& one : border.kinds()) {
     if ((one.kind.custom != nullptr) != custom || one.kind.kubernetes_kind() != named.kind) continue;
     const bool wanted = is_wanted(one.kind, border.context());
     if (one.kind.direction == Direction::to_host && !custom && wanted) return true;
@@ -328,7 +318,7 @@ std::optional<Translated> translate_for_host(Border& border, const SyncedKind& k
   context.namespaces_selected = [&border](const Value& selector) { return namespaces_selected(border, selector); };
   auto translated = translate(context, kind.translated_as(), tenant_object, operation);
   if (translated) return std::move(*translated);
-  ++border.denied;
+  ++border.counters.denied;
   std::string message;
   for (const Cause& cause : translated.error().causes)
     message += (message.empty() ? "" : "; ") + (cause.field.empty() ? "" : cause.field + ": ") + cause.message;

@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "syncer/border.h"
+#include "syncer/border/border.h"
 #include "syncer/translate/custom.h"
 
 namespace sublet::syncer {

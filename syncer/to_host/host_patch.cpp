@@ -5,8 +5,10 @@
 #include <string>
 
 #include "sublet/patches/patch.h"
+#include "sublet/schema/member_index.h"
 #include "sublet/syncer/translate.h"
-#include "syncer/to_host/written.h"
+#include "syncer/border/written.h"
+#include "syncer/translate/metadata.h"
 #include "syncer/translate/reserved_keys.h"
 
 namespace sublet::syncer {
@@ -21,23 +23,25 @@ using schema::Value;
 void patch_entries(const Value& host, const Value& desired, const Written::Digests& before, Value metadata_patch,
                    std::string_view member) {
   Document changes = Document::object();
+  const schema::MemberIndex host_members(host), desired_members(desired);
   const auto ours = [&](const Value& there) {
     return of_sublet(there.key()) || unchanged(before, there.key(), there.text());
   };
   for (const Value wanted : desired) {
-    const Value there = host[wanted.key()];
-    if (there.missing() || (ours(there) && !there.equals(wanted))) changes.root().put(wanted.key(), wanted);
+    const Value there = host_members.find(wanted.key());
+    if (there.missing() || (ours(there) && !there.equals(wanted))) changes.root().add_member(wanted.key()).set(wanted);
   }
   for (const Value there : host)
-    if (!desired.has(there.key()) && ours(there) && !there.key().starts_with(kFactPrefix))
-      changes.root().put(there.key(), Value());
+    if (desired_members.find(there.key()).missing() && ours(there) && !there.key().starts_with(kFactPrefix))
+      changes.root().add_member(there.key());
   if (!changes.root().empty()) metadata_patch.put(member, changes.root());
 }
 
 // Of what would be written, the host has some already: that stays as it is, and what was said of it before, too.
 void leave_to_host(const Value& host, const Written::Digests& before, Written::Digests& now) {
+  const schema::MemberIndex host_members(host);
   for (auto entry = now.begin(); entry != now.end();) {
-    const Value there = host[entry->first];
+    const Value there = host_members.find(entry->first);
     const auto claimed = before.find(entry->first);
     const bool theirs = !there.missing() && !unchanged(before, entry->first, there.text());
     if (theirs && claimed != before.end()) entry->second = claimed->second;
@@ -105,7 +109,8 @@ void patch_tolerations(const Value& host_spec, const Value& desired_spec, Value 
   if (changed) spec_patch.put("tolerations", tolerations.root());
 }
 
-// A gate that the tenant has removed goes; gates that the host has set are the host's to remove.
+// Removes gates that the tenant has removed. Gates that the host has set are the host's to remove. A pod of an earlier
+// version has the tenant's gates under the tenant's names.
 void patch_gates(const Value& host_spec, const Value& desired_spec, const Written& before, Value spec_patch) {
   Document gates = Document::copy_of(host_spec["schedulingGates"]);
   if (!gates.root().is_array()) return;
@@ -114,7 +119,9 @@ void patch_gates(const Value& host_spec, const Value& desired_spec, const Writte
     const std::string_view name = gate["name"].text();
     if (!before.gates.contains(name)) return true;
     return std::any_of(desired_spec["schedulingGates"].begin(), desired_spec["schedulingGates"].end(),
-                       [&](const Value& wanted) { return wanted["name"].text() == name; });
+                       [&](const Value& wanted) {
+                         return wanted["name"].text() == name || wanted["name"].text() == host_gate_name(name);
+                       });
   });
   if (gates.root().size() != there) spec_patch.put("schedulingGates", gates.root());
 }

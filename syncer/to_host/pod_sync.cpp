@@ -5,13 +5,12 @@
 // -> it is made, unless the tenant's had already run. Both -> changes go to the host; node, status and end come back.
 #include "sublet/base/log.h"
 #include "sublet/base/metrics.h"
-#include "sublet/base/mutex.h"
 #include "sublet/patches/patch.h"
 #include "sublet/syncer/node_names.h"
-#include "syncer/border.h"
+#include "syncer/border/border.h"
 #include "syncer/from_host/pod_status.h"
-#include "syncer/from_host/tenant_words.h"
 #include "syncer/from_host/terminal_status.h"
+#include "syncer/from_host/text_for_tenant.h"
 #include "syncer/to_host/host_object.h"
 #include "syncer/translate/reserved_keys.h"
 #include "syncer/translate/rewrites.h"
@@ -25,25 +24,6 @@ using schema::Document;
 using schema::Value;
 
 constexpr std::chrono::minutes kClaimLooked{5};  // what becomes of it is told; but not of one that is not ours
-constexpr std::size_t kOwnersMax = 8192;         // host pods remembered for their late events
-
-/// Whether it was another's, or nobody's, as far as this syncer knew.
-bool remember_owner(Border& border, const std::string& host_pod, const TenantIdentity& owner) {
-  const MutexLock lock(border.owners_mutex);
-  if (border.host_pod_owners.size() >= kOwnersMax) border.host_pod_owners.clear();
-  TenantIdentity& known = border.host_pod_owners[host_pod];
-  const bool is_news = known.uid != owner.uid;
-  known = owner;
-  return is_news;
-}
-
-/// Whether that tenant pod may have had a host pod: this syncer has made or met one, or one before it may have.
-bool may_have_run(Border& border, const std::string& host_pod, const std::string& tenant_uid) {
-  const MutexLock lock(border.owners_mutex);
-  if (border.pods_from_before.contains(tenant_uid)) return true;
-  const auto known = border.host_pod_owners.find(host_pod);
-  return known != border.host_pod_owners.end() && known->second.uid == tenant_uid;
-}
 
 bool has_node(const CachedObject& tenant_pod) { return !tenant_pod.text({"spec", "nodeName"}).empty(); }
 
@@ -59,40 +39,22 @@ bool made_before(const CachedObject& tenant_pod, const std::string& begun) {
 
 void note_pod_from_before(Border& border, const CachedObject& tenant_pod) {
   if (has_node(tenant_pod)) return;  // it says itself that it has run
-  const MutexLock lock(border.owners_mutex);
-  border.pods_from_before.insert(tenant_pod.uid);
-}
-
-void forget_pod_from_before(Border& border, const std::string& tenant_uid) {
-  const MutexLock lock(border.owners_mutex);
-  border.pods_from_before.erase(tenant_uid);
-}
-
-/// The tenant's server has told that this pod is gone, which no copy has to be believed for.
-bool is_known_gone(Border& border, const std::string& tenant_uid) {
-  const MutexLock lock(border.owners_mutex);
-  return border.gone_pods.contains(tenant_uid);
+  border.pods.owners.add_from_before(tenant_pod.uid);
 }
 
 void note_gone(Border& border, const CachedObject& tenant_pod) {
   if (!border.on_host(border.sides("Pod"), tenant_pod.namespace_name, tenant_pod.name)) return;
-  const MutexLock lock(border.owners_mutex);
-  if (border.gone_pods.size() < kOwnersMax) border.gone_pods.insert(tenant_pod.uid);  // of the others is asked
-}
-
-void forget_gone(Border& border, const std::string& tenant_uid) {
-  const MutexLock lock(border.owners_mutex);
-  border.gone_pods.erase(tenant_uid);
+  border.pods.owners.add_deleted(tenant_pod.uid);
 }
 
 void enqueue_uses(Border& border, const CachedObject& tenant_pod) {
-  for (const PodUsePtr use = border.uses.of(tenant_pod); const auto& key : use->keys) border.queue.add(key);
+  for (const PodUsePtr use = border.pods.uses.of(tenant_pod); const auto& key : use->keys) border.queue.add(key);
 }
 
 }  // namespace
 
-void watch_tenant_pods(Border& border, Sides& sides) {
-  sides.tenant->add_index(kUsesIndex, [&border](const CachedObject& pod) { return border.uses.keys_in_use(pod); });
+void watch_tenant_pods(Border& border, KindSides& sides) {
+  sides.tenant->add_index(kUsesIndex, [&border](const CachedObject& pod) { return border.pods.uses.keys_in_use(pod); });
   sides.tenant->on_deleted([&border](const CachedObject& last_state) { note_gone(border, last_state); });
   const std::string begun = format_time(border.clock.now());
   sides.tenant->add_handler([&border, &sides, begun](const CachedPtr& before, const CachedPtr& after) {
@@ -107,19 +69,22 @@ void watch_tenant_pods(Border& border, Sides& sides) {
     if (after) return;
     // The last user may be gone.
     enqueue_uses(border, *before);
-    border.uses.forget(*before);
-    border.settled_pods.forget(before->uid);
-    border.awaited_claims.forget(queue_key("Pod", before->namespace_name, before->name));
-    forget_pod_from_before(border, before->uid);
+    border.pods.uses.forget(*before);
+    border.pods.settled.forget(before->uid);
+    border.pods.awaited_claims.forget(queue_key("Pod", before->namespace_name, before->name));
+    border.pods.owners.remove_from_before(before->uid);
   });
 }
 
-void watch_host_pods(Border& border, Sides& sides) {
+void watch_host_pods(Border& border, KindSides& sides) {
   sides.host->add_handler([&border](const CachedPtr& before, const CachedPtr& after) {
     const CachedObject& pod = after ? *after : *before;
-    const TenantIdentity owner = tenant_identity(pod);
-    const bool is_news = remember_owner(border, pod.name, owner);
-    if (!after) forget_gone(border, owner.uid);
+    TenantIdentity owner = tenant_identity(pod);
+    // Someone on the host has removed what names the owner: what was known of it still holds.
+    if (owner.uid.empty() || owner.name.empty())
+      if (const auto known = border.pods.owners.owner_of(pod.name)) owner = *known;
+    const bool is_news = border.pods.owners.record(pod.name, owner);
+    if (!after) border.pods.owners.remove_deleted(owner.uid);
     if (!before && is_news)  // not of our making, as above
       if (const auto tenant_pod = border.tenant_pods().get(owner.namespace_name, owner.name);
           tenant_pod && tenant_pod->uid == owner.uid)
@@ -128,14 +93,14 @@ void watch_host_pods(Border& border, Sides& sides) {
   });
 }
 
-void resync_pods(Border& border, const Sides& sides) {
+void resync_pods(Border& border, const KindSides& sides) {
   for (const auto& pod : sides.tenant->list()) {
     border.enqueue("Pod", *pod);
-    for (const PodUsePtr use = border.uses.of(*pod); const auto& key : use->keys) border.queue.add(key);
+    for (const PodUsePtr use = border.pods.uses.of(*pod); const auto& key : use->keys) border.queue.add(key);
   }
 }
 
-int lane_of_pod(const Border& border, const Sides& sides, std::string_view tenant_namespace,
+int lane_of_pod(const Border& border, const KindSides& sides, std::string_view tenant_namespace,
                 std::string_view tenant_name) {
   return sides.host->get(border.host_namespace(), border.host_name_of(tenant_namespace, tenant_name)) ? 1 : 0;
 }
@@ -144,7 +109,7 @@ namespace {
 
 struct PodPair {
   Border& border;
-  const Sides& sides;
+  const KindSides& sides;
   std::string tenant_namespace, tenant_name, host_name;
   kube::CachedPtr tenant_cached, host_cached;
 
@@ -161,8 +126,8 @@ Outcome patch_status(PodPair& pair, const Value& difference) {
   patch.root().put("status", difference);
   // The uid keeps the status from another pod that has the name by now.
   patch.root().object("metadata").put("uid", pair.tenant_cached->uid);
-  ++pair.border.tenant_writes;
-  const auto patched = pair.border.tenant.send(pair.border.tenant.patch_request(
+  ++pair.border.tenant.writes;
+  const auto patched = pair.border.tenant.client.send(pair.border.tenant.client.patch_request(
       kPods, pair.tenant_namespace, pair.tenant_name, kube::PatchType::merge, patch.to_json(), "status"));
   if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
   return {};
@@ -181,26 +146,58 @@ Result<Requeue> finish_tenant_pod(PodPair& pair) {
   kube::DeleteOptions options;
   options.grace_period_seconds = 0;
   options.uid = pair.tenant_cached->uid;
-  ++pair.border.tenant_writes;
-  const auto removed = pair.border.tenant.send(
-      pair.border.tenant.remove_request(kPods, pair.tenant_namespace, pair.tenant_name, options));
+  ++pair.border.tenant.writes;
+  const auto removed = pair.border.tenant.client.send(
+      pair.border.tenant.client.remove_request(kPods, pair.tenant_namespace, pair.tenant_name, options));
   if (removed || removed.error().is(Reason::not_found)) return Requeue();
   return fail(removed.error());
 }
 
-// The cache may lag behind our own create: before a missing host pod has consequences, the host itself is asked.
+// Puts the labels and annotations that identify the pod back on its host pod, which someone on the host has removed.
+Outcome restore_identity(PodPair& pair, const Value& host_pod) {
+  Document patch = Document::object();
+  Value metadata = patch.root().object("metadata");
+  metadata.put("uid", host_pod["metadata"]["uid"].text());
+  Value labels = metadata.object("labels");
+  labels.put(kLabelManagedBy, pair.border.context().virtual_cluster);
+  labels.put(kLabelTenantUid, pair.border.context().virtual_cluster_uid);
+  labels.put(kLabelTenantNamespace, pair.tenant_namespace);
+  Value annotations = metadata.object("annotations");
+  annotations.put(kAnnotationTenantName, pair.tenant_name);
+  annotations.put(kAnnotationTenantUid, pair.tenant_cached->uid);
+  log::warning("syncer.identity_restored", {{"kind", "Pod"}, {"host_object", pair.host_name}});
+  ++pair.border.host.writes;
+  const auto patched = pair.border.host.client.patch(kPods, pair.border.host_namespace(), pair.host_name,
+                                                     kube::PatchType::merge, patch.to_json());
+  if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
+  return {};
+}
+
+// Returns true if the host pod no longer records a tenant uid but is known to have been made for this tenant pod.
+bool has_lost_annotation(const PodPair& pair, const Value& host_pod) {
+  if (!is_ours(pair.border, host_pod) || !tenant_identity(host_pod).uid.empty()) return false;
+  const auto owner = pair.border.pods.owners.owner_of(pair.host_name);
+  return owner && owner->uid == pair.tenant_cached->uid;
+}
+
+// The cache may lag behind our own create, and it does not have pods without our label: before a missing host pod has
+// consequences, the host itself is asked.
 Result<bool> gone_from_host(PodPair& pair) {
-  const auto host_pod = pair.border.host.get(kPods, pair.border.host_namespace(), pair.host_name);
-  if (host_pod)
-    return !is_ours(pair.border, host_pod->root()) || tenant_identity(host_pod->root()).uid != pair.tenant_cached->uid;
-  if (host_pod.error().is(Reason::not_found)) return true;
-  return fail(host_pod.error());
+  const auto host_pod = pair.border.host.client.get(kPods, pair.border.host_namespace(), pair.host_name);
+  if (!host_pod && host_pod.error().is(Reason::not_found)) return true;
+  if (!host_pod) return fail(host_pod.error());
+  const TenantIdentity owner{pair.tenant_namespace, pair.tenant_name, pair.tenant_cached->uid};
+  if (has_lost_label(pair.border, host_pod->root(), owner)) {
+    if (auto restored = restore_identity(pair, host_pod->root()); !restored) return fail(restored.error());
+    return false;
+  }
+  return !is_ours(pair.border, host_pod->root()) || tenant_identity(host_pod->root()).uid != pair.tenant_cached->uid;
 }
 
 // The same of the tenant's: before a host pod ends, or runs a second time, because of what the copy says, the tenant's
 // server is asked. Missing: there is none.
 Result<Document> tenant_pod_now(PodPair& pair) {
-  auto pod = pair.border.tenant.get(kPods, pair.tenant_namespace, pair.tenant_name);
+  auto pod = pair.border.tenant.client.get(kPods, pair.tenant_namespace, pair.tenant_name);
   if (!pod && pod.error().is(Reason::not_found)) return Document();
   return pod;
 }
@@ -208,10 +205,10 @@ Result<Document> tenant_pod_now(PodPair& pair) {
 // The host pod stands for no pod that the copy of the tenant's has.
 Result<Requeue> remove_host_pod_of_none(PodPair& pair, const Value& host_pod) {
   const std::string owner = tenant_identity(host_pod).uid;
-  if (!is_known_gone(pair.border, owner)) {
+  if (!pair.border.pods.owners.is_deleted(owner)) {
     const auto now = tenant_pod_now(pair);
     if (!now) return fail(now.error());
-    const bool its_own = (*now)["metadata"]["uid"].text() == owner;
+    const bool its_own = !owner.empty() && (*now)["metadata"]["uid"].text() == owner;
     if (its_own) return Requeue(kCopyIsBehind);
   }
   return done(remove_from_host(pair.border, kPods, *pair.host_cached));
@@ -242,7 +239,7 @@ bool terminal(const Value& pod) {
 
 // What a pod uses comes to the host; or leaves it, when the pod is over and was the last that used it.
 void look_at_uses(const PodPair& pair) {
-  for (const PodUsePtr use = pair.border.uses.of(*pair.tenant_cached); const std::string& key : use->keys)
+  for (const PodUsePtr use = pair.border.pods.uses.of(*pair.tenant_cached); const std::string& key : use->keys)
     pair.border.queue.add(key);
 }
 
@@ -253,12 +250,12 @@ bool is_refusal(const Status& error) {
          error.is(Reason::not_found) || error.is(Reason::internal_error);
 }
 
-void tell_refusal(PodPair& pair, const Value& tenant_pod, std::string_view what, const Status& error) {
+void report_pod_refusal(PodPair& pair, const Value& tenant_pod, std::string_view what, const Status& error) {
   if (!is_refusal(error)) return;
   record_tenant_event(
       pair.border, tenant_pod, "Warning", "SyncFailed",
       "the host refused " + std::string(what) + ": " +
-          in_tenant_words(pair.border, error.message, pair.host_name, {pair.tenant_namespace, pair.tenant_name, {}}));
+          text_for_tenant(pair.border, error.message, pair.host_name, {pair.tenant_namespace, pair.tenant_name, {}}));
 }
 
 struct PodClaim {
@@ -295,12 +292,12 @@ Result<Document> claim_now(const kube::Client& side, const std::string& namespac
 // and says in an event why it cannot. Cached copies may be old, so success takes a read from both sides.
 Result<bool> waits_for_claim(const PodPair& pair, const Value& tenant_pod) {
   const Border& border = pair.border;
-  const Sides* const claims = border.sides_of_key("PersistentVolumeClaim");
+  const KindSides* const claims = border.sides_of_key("PersistentVolumeClaim");
   if (!claims || !claims->tenant || !claims->host) return false;
   const auto other = [](const std::string& uid, const std::string& wanted, bool ends) { return ends || uid != wanted; };
   const std::vector<PodClaim> names = claims_of(pair, tenant_pod);
   for (const auto& [name, ephemeral] : names)
-    pair.border.awaited_claims.await(queue_key("PersistentVolumeClaim", pair.tenant_namespace, name), pair.key());
+    pair.border.pods.awaited_claims.await(queue_key("PersistentVolumeClaim", pair.tenant_namespace, name), pair.key());
   for (const auto& [name, ephemeral] : names) {
     const CachedPtr there = border.on_host(*claims, pair.tenant_namespace, name);
     const CachedPtr wanted = claims->tenant->get(pair.tenant_namespace, name);
@@ -310,17 +307,17 @@ Result<bool> waits_for_claim(const PodPair& pair, const Value& tenant_pod) {
   }
   for (const auto& [name, ephemeral] : names) {
     const auto there =
-        claim_now(border.host, border.host_namespace(), border.host_name_of(pair.tenant_namespace, name));
+        claim_now(border.host.client, border.host_namespace(), border.host_name_of(pair.tenant_namespace, name));
     if (!there) return fail(there.error());
     if (!there->root().is_object() && !ephemeral) continue;  // the host's kubelet waits for the claim
-    const auto wanted = claim_now(border.tenant, pair.tenant_namespace, name);
+    const auto wanted = claim_now(border.tenant.client, pair.tenant_namespace, name);
     if (!wanted) return fail(wanted.error());
     if (ephemeral && !is_claim_of_pod(*wanted, pair.tenant_cached->uid)) return true;
     if (there->root().is_object() && other(tenant_identity(there->root()).uid, (*wanted)["metadata"]["uid"].string(),
                                            (*there)["metadata"].has("deletionTimestamp")))
       return true;
   }
-  if (!names.empty()) pair.border.awaited_claims.forget(pair.key());
+  if (!names.empty()) pair.border.pods.awaited_claims.forget(pair.key());
   return false;
 }
 
@@ -329,7 +326,7 @@ Result<bool> waits_for_claim(const PodPair& pair, const Value& tenant_pod) {
 std::string awaited_node(const PodPair& pair, const Value& tenant_pod) {
   Border& border = pair.border;
   std::vector<std::string> missing = missing_nodes(border.context(), tenant_pod);
-  for (const std::string& node : missing) border.awaited_claims.await(queue_key("Node", "", node), pair.key());
+  for (const std::string& node : missing) border.pods.awaited_claims.await(queue_key("Node", "", node), pair.key());
   if (!missing.empty()) missing = missing_nodes(border.context(), tenant_pod);  // it may have come meanwhile
   return missing.empty() ? "" : missing.front();
 }
@@ -350,12 +347,12 @@ Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
     record_tenant_event(border, tenant_pod, "Warning", "HostPodDeleted", "the pod was deleted on the host");
     return finish_tenant_pod(pair);
   }
-  if (may_have_run(border, pair.host_name, pair.tenant_cached->uid)) {  // has it, by now?
+  if (border.pods.owners.may_have_run(pair.host_name, pair.tenant_cached->uid)) {  // has it, by now?
     const auto now = tenant_pod_now(pair);
     if (!now) return fail(now.error());
     if ((*now)["metadata"]["resourceVersion"].text() != pair.tenant_cached->resource_version)
       return Requeue(kCopyIsBehind);
-    forget_pod_from_before(border, pair.tenant_cached->uid);
+    border.pods.owners.remove_from_before(pair.tenant_cached->uid);
   }
   if (const std::string why = unshown_name(border, pair.sides.kind, tenant_pod, nullptr); !why.empty()) {
     record_tenant_event(border, tenant_pod, "Warning", "SyncDenied", why);
@@ -371,10 +368,10 @@ Result<Requeue> create_host_pod(PodPair& pair, const Value& tenant_pod) {
   if (*waits) return Requeue(kClaimLooked);
   auto translated = translate_for_host(border, pair.sides.kind, tenant_pod, Operation::create);
   if (!translated) return Requeue();
-  (void)remember_owner(border, pair.host_name, {pair.tenant_namespace, pair.tenant_name, pair.tenant_cached->uid});
+  (void)border.pods.owners.record(pair.host_name, {pair.tenant_namespace, pair.tenant_name, pair.tenant_cached->uid});
   look_at_uses(pair);
   auto applied = apply_to_host(border, pair.sides.kind, nullptr, std::move(translated->host_object), tenant_pod);
-  if (!applied) tell_refusal(pair, tenant_pod, "the pod", applied.error());
+  if (!applied) report_pod_refusal(pair, tenant_pod, "the pod", applied.error());
   return applied;
 }
 
@@ -392,9 +389,9 @@ Result<bool> bind_tenant_pod(PodPair& pair, std::string_view node) {
   target.put("apiVersion", "v1");
   target.put("kind", "Node");
   target.put("name", pair.border.nodes().to_tenant(node));
-  ++pair.border.tenant_writes;
-  const auto bound = pair.border.tenant.send(
-      pair.border.tenant.create_request(kPods, pair.tenant_namespace, root, pair.tenant_name, "binding"));
+  ++pair.border.tenant.writes;
+  const auto bound = pair.border.tenant.client.send(
+      pair.border.tenant.client.create_request(kPods, pair.tenant_namespace, root, pair.tenant_name, "binding"));
   // Conflict: bound already and our cache is behind, or being deleted; the next event tells.
   if (bound) return true;
   if (bound.error().is(Reason::conflict) || bound.error().is(Reason::not_found)) return false;
@@ -404,7 +401,7 @@ Result<bool> bind_tenant_pod(PodPair& pair, std::string_view node) {
 Outcome bring_pod_status_back(PodPair& pair, const Value& tenant_pod, const Value& host_pod) {
   const Document wanted =
       tenant_pod_status(pair.border.context(), host_pod, tenant_pod, [&pair](std::string_view text) {
-        return in_tenant_words(pair.border, text, pair.host_name,
+        return text_for_tenant(pair.border, text, pair.host_name,
                                {pair.tenant_namespace, pair.tenant_name, pair.tenant_cached->uid});
       });
   Document difference = patches::make_merge_patch(tenant_pod["status"], wanted.root());
@@ -415,8 +412,8 @@ Outcome bring_pod_status_back(PodPair& pair, const Value& tenant_pod, const Valu
   patch.root().object("metadata").put("uid", pair.tenant_cached->uid);
   if (difference.root().has("conditions") && has_conditions_of_tenant(tenant_pod))
     patch.root().object("metadata").put("resourceVersion", tenant_pod["metadata"]["resourceVersion"].text());
-  ++pair.border.tenant_writes;
-  const auto patched = pair.border.tenant.send(pair.border.tenant.patch_request(
+  ++pair.border.tenant.writes;
+  const auto patched = pair.border.tenant.client.send(pair.border.tenant.client.patch_request(
       kPods, pair.tenant_namespace, pair.tenant_name, kube::PatchType::merge, patch.to_json(), "status"));
   if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
   return {};
@@ -435,8 +432,8 @@ Outcome bring_records_back(PodPair& pair, const Value& tenant_pod, const Value& 
   }
   if (patch.root().empty()) return {};
   patch.root().object("metadata").put("uid", pair.tenant_cached->uid);
-  ++pair.border.tenant_writes;
-  const auto patched = pair.border.tenant.send(pair.border.tenant.patch_request(
+  ++pair.border.tenant.writes;
+  const auto patched = pair.border.tenant.client.send(pair.border.tenant.client.patch_request(
       kPods, pair.tenant_namespace, pair.tenant_name, kube::PatchType::merge, patch.to_json()));
   if (!patched && !patched.error().is(Reason::not_found)) return fail(patched.error());
   return {};
@@ -448,9 +445,9 @@ Result<Requeue> follow_host_deletion(PodPair& pair, const Value& tenant_pod, con
   options.uid = pair.tenant_cached->uid;
   options.grace_period_seconds = static_cast<int>(host_pod["metadata"]["deletionGracePeriodSeconds"].integer(30));
   record_tenant_event(pair.border, tenant_pod, "Warning", "HostPodDeleted", "the host is deleting the pod");
-  ++pair.border.tenant_writes;
-  const auto removed = pair.border.tenant.send(
-      pair.border.tenant.remove_request(kPods, pair.tenant_namespace, pair.tenant_name, options));
+  ++pair.border.tenant.writes;
+  const auto removed = pair.border.tenant.client.send(
+      pair.border.tenant.client.remove_request(kPods, pair.tenant_namespace, pair.tenant_name, options));
   if (removed || removed.error().is(Reason::not_found)) return Requeue();
   return fail(removed.error());
 }
@@ -459,20 +456,21 @@ Result<Requeue> follow_host_deletion(PodPair& pair, const Value& tenant_pod, con
 Result<Requeue> bring_wishes_down(PodPair& pair, const Value& tenant_pod) {
   Border& border = pair.border;
   std::string seen = SettledPods::fingerprint(*pair.tenant_cached, *pair.host_cached);
-  if (border.settled_pods.settled(pair.tenant_cached->uid, seen)) return Requeue();
+  if (border.pods.settled.settled(pair.tenant_cached->uid, seen)) return Requeue();
   auto translated = translate_for_host(border, pair.sides.kind, tenant_pod, Operation::update);
   if (!translated) return Requeue();
   auto applied =
       apply_to_host(border, pair.sides.kind, pair.host_cached, std::move(translated->host_object), tenant_pod);
-  if (!applied) tell_refusal(pair, tenant_pod, "what has changed of the pod", applied.error());
+  if (!applied) report_pod_refusal(pair, tenant_pod, "what has changed of the pod", applied.error());
   // What was written now comes back as a change of the host pod, and is looked at then.
-  if (applied && !*applied) border.settled_pods.settle(pair.tenant_cached->uid, seen);
+  if (applied && !*applied) border.pods.settled.settle(pair.tenant_cached->uid, seen);
   return applied;
 }
 
 Result<Requeue> sync_both(PodPair& pair, const Value& tenant_pod) {
   const Document host_pod = pair.host_cached->document();
   const Value host_metadata = host_pod["metadata"];
+  if (has_lost_annotation(pair, host_pod.root())) return done(restore_identity(pair, host_pod.root()));
   if (tenant_identity(host_pod.root()).uid != pair.tenant_cached->uid) {
     // It stands for an earlier pod of that name; its end brings this key back.
     if (host_metadata.has("deletionTimestamp")) return Requeue();
@@ -498,7 +496,7 @@ Result<Requeue> sync_both(PodPair& pair, const Value& tenant_pod) {
 
 }  // namespace
 
-Result<Requeue> reconcile_pod(Border& border, const Sides& sides, const std::string& tenant_namespace,
+Result<Requeue> reconcile_pod(Border& border, const KindSides& sides, const std::string& tenant_namespace,
                               const std::string& tenant_name) {
   PodPair pair{border,  sides,  tenant_namespace, tenant_name, border.host_name_of(tenant_namespace, tenant_name),
                nullptr, nullptr};
@@ -524,14 +522,21 @@ Result<Requeue> reconcile_pod(Border& border, const Sides& sides, const std::str
   return sync_both(pair, tenant_pod.root());
 }
 
-void tell_that_host_is_away(Border& border, const Sides& sides, const std::string& tenant_namespace,
-                            const std::string& tenant_name) {
+bool report_to_pending_pod(Border& border, const KindSides& sides, const std::string& tenant_namespace,
+                           const std::string& tenant_name, HostTrouble trouble) {
   const CachedPtr cached = sides.tenant->get(tenant_namespace, tenant_name);
-  if (!cached || has_node(*cached) || border.on_host(sides, tenant_namespace, tenant_name)) return;
+  if (!cached || has_node(*cached) || border.on_host(sides, tenant_namespace, tenant_name)) return false;
   const Document tenant_pod = whole(*cached, "v1", "Pod");
-  if (terminal(tenant_pod.root()) || tenant_pod["metadata"].has("deletionTimestamp")) return;
-  record_tenant_event(border, tenant_pod.root(), "Warning", "HostAway",
-                      "the host does not answer; the pod comes to it as soon as it does");
+  if (terminal(tenant_pod.root()) || tenant_pod["metadata"].has("deletionTimestamp")) return false;
+  if (trouble == HostTrouble::silent)
+    record_tenant_event(border, tenant_pod.root(), "Warning", "HostAway",
+                        "the host does not answer; the pod comes to it as soon as it does");
+  else
+    record_tenant_event(border, tenant_pod.root(), "Warning", "HostRefuses",
+                        "the host does not accept the credentials of this virtual cluster, as after its host namespace "
+                        "was deleted; ask the platform team to run `sublet create " +
+                            border.context().virtual_cluster + "` again");
+  return true;
 }
 
 }  // namespace sublet::syncer

@@ -1,10 +1,10 @@
 // ConfigMaps and Secrets: on the host exactly while an object of the tenant that is there uses them, or all of them.
-#include "syncer/border.h"
+#include "syncer/border/border.h"
 #include "syncer/to_host/host_object.h"
 
 namespace sublet::syncer {
 
-Result<Requeue> reconcile_used(Border& border, const Sides& sides, const std::string& tenant_namespace,
+Result<Requeue> reconcile_used(Border& border, const KindSides& sides, const std::string& tenant_namespace,
                                const std::string& name) {
   const SyncedKind& kind = sides.kind;
   const auto tenant_object = Border::carried(sides, tenant_namespace, name);

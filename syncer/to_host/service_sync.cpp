@@ -2,7 +2,7 @@
 // (docs/decisions/service-addresses.md). The tenant's API server gives away none, so nothing can disagree but for the
 // moment in which the host's answer is on its way.
 #include "sublet/patches/patch.h"
-#include "syncer/border.h"
+#include "syncer/border/border.h"
 #include "syncer/to_host/host_object.h"
 #include "syncer/translate/translation.h"
 
@@ -72,9 +72,9 @@ Result<Requeue> bring_addresses_back(Border& border, const SyncedKind& kind, con
   const Value metadata = tenant_service["metadata"];
   // Of what was looked at: a Service that was changed meanwhile is looked at again.
   patch.root().object("metadata").put("resourceVersion", metadata["resourceVersion"]);
-  ++border.tenant_writes;
-  const auto patched = border.tenant.patch(kind.resource, metadata["namespace"].text(), metadata["name"].text(),
-                                           kube::PatchType::merge, patch.to_json(), "status");
+  ++border.tenant.writes;
+  const auto patched = border.tenant.client.patch(kind.resource, metadata["namespace"].text(), metadata["name"].text(),
+                                                  kube::PatchType::merge, patch.to_json(), "status");
   if (patched || patched.error().is(Reason::not_found)) return Requeue();
   if (patched.error().is(Reason::conflict)) return Requeue(std::chrono::milliseconds(50));
   return fail(patched.error());
@@ -82,7 +82,7 @@ Result<Requeue> bring_addresses_back(Border& border, const SyncedKind& kind, con
 
 }  // namespace
 
-Result<Requeue> reconcile_service(Border& border, const Sides& sides, const std::string& tenant_namespace,
+Result<Requeue> reconcile_service(Border& border, const KindSides& sides, const std::string& tenant_namespace,
                                   const std::string& name) {
   auto copied = reconcile_copied(border, sides, tenant_namespace, name);
   if (!copied) return copied;

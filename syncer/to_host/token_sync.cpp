@@ -5,7 +5,7 @@
 #include "sublet/base/random.h"
 #include "sublet/kube/json_scan.h"
 #include "sublet/schema/engine.h"
-#include "syncer/border.h"
+#include "syncer/border/border.h"
 #include "syncer/to_host/host_object.h"
 #include "syncer/translate/metadata.h"
 #include "syncer/translate/names.h"
@@ -38,9 +38,9 @@ Result<IssuedToken> issue(Border& border, const TokenRequest& request, const kub
   bound.put("kind", "Pod");
   bound.put("name", tenant_pod.name);
   bound.put("uid", tenant_pod.uid);
-  ++border.tenant_writes;
-  auto answer =
-      border.tenant.create(kServiceAccounts, tenant_pod.namespace_name, body.root(), request.service_account, "token");
+  ++border.tenant.writes;
+  auto answer = border.tenant.client.create(kServiceAccounts, tenant_pod.namespace_name, body.root(),
+                                            request.service_account, "token");
   if (!answer) return fail(answer.error());
   const Value status = answer->root()["status"];
   const auto expires = parse_time(status["expirationTimestamp"].text());
@@ -88,7 +88,7 @@ std::optional<WallTime> fresh_until(const Batch& batch, const Value& secret) {
 // write: the tenant's API server takes none of them any more.
 std::optional<WallTime> good_until(const Batch& batch, const Value& secret) {
   for (const auto& pod : batch.pods)
-    for (const PodUsePtr use = batch.border.uses.of(*pod); const TokenRequest& request : use->tokens)
+    for (const PodUsePtr use = batch.border.pods.uses.of(*pod); const TokenRequest& request : use->tokens)
       if (!secret["data"].has(request.secret_key)) return std::nullopt;
   return fresh_until(batch, secret);
 }
@@ -105,7 +105,7 @@ Result<WallTime> fill(const Batch& batch, const Value& on_host, Value secret) {
   }
   Value data = secret["data"];
   for (const auto& pod : batch.pods)
-    for (const PodUsePtr use = batch.border.uses.of(*pod); const TokenRequest& request : use->tokens) {
+    for (const PodUsePtr use = batch.border.pods.uses.of(*pod); const TokenRequest& request : use->tokens) {
       const Value old = on_host["data"][request.secret_key];
       if (fresh && old) {
         data.put(request.secret_key, old);
@@ -141,9 +141,9 @@ void leave_out_tokens(std::string& host_secret_json) {
   host_secret_json.replace(static_cast<std::size_t>(data.data() - host_secret_json.data()), data.size(), keys + "}");
 }
 
-Result<Requeue> reconcile_token(Border& border, const Sides&, const std::string& tenant_namespace,
+Result<Requeue> reconcile_token(Border& border, const KindSides&, const std::string& tenant_namespace,
                                 const std::string& name) {
-  const Sides& secrets = border.sides("Secret");
+  const KindSides& secrets = border.sides("Secret");
   const std::string secret_name = host_token_secret_name(name, tenant_namespace, border.context().virtual_cluster);
   const auto host_secret = secrets.host->get(border.host_namespace(), secret_name);
   const Batch batch{border, border.tenant_pods().by_index(kUsesIndex, queue_key(kTokensKind, tenant_namespace, name))};
@@ -157,7 +157,7 @@ Result<Requeue> reconcile_token(Border& border, const Sides&, const std::string&
     if (const auto moment = good_until(batch, host_secret->document().root())) return Requeue(until(border, *moment));
     // The copy may be behind what was written here a moment ago, and each token differs from the last: the host is
     // asked before one is made anew. (Of a Secret that the copy lacks, its creation tells.)
-    auto present = border.host.get(kSecrets, border.host_namespace(), secret_name);
+    auto present = border.host.client.get(kSecrets, border.host_namespace(), secret_name);
     if (!present && !present.error().is(Reason::not_found)) return fail(present.error());
     if (present) on_host = std::move(*present);
     if (const auto moment = good_until(batch, on_host.root())) return Requeue(until(border, *moment));
@@ -168,7 +168,7 @@ Result<Requeue> reconcile_token(Border& border, const Sides&, const std::string&
     return std::pair(pod->resource_version.size(), pod->resource_version);
   });
   write_for(kPods, newest->namespace_name, newest->name, newest.get());
-  const PodUsePtr use = border.uses.of(*batch.pods.front());
+  const PodUsePtr use = border.pods.uses.of(*batch.pods.front());
   if (use->tokens.empty()) return Requeue();  // denied since; the index follows
   Document secret = make_secret(border, use->tokens.front(), tenant_namespace);
   const auto refresh = fill(batch, on_host.root(), secret.root());

@@ -48,8 +48,8 @@ Outcome give(Border& border, const Value& volume, const Value& claim) {
 // Only of a claim that the host has not got: there another may be on the way, and the name can be given once.
 Outcome name_in_claim(Border& border, const Value& claim, const Value& volume) {
   const Value metadata = claim["metadata"];
-  const auto there = border.host.get(kClaims, border.host_namespace(),
-                                     border.host_name_of(metadata["namespace"].text(), metadata["name"].text()));
+  const auto there = border.host.client.get(kClaims, border.host_namespace(),
+                                            border.host_name_of(metadata["namespace"].text(), metadata["name"].text()));
   if (there) return fail(Reason::conflict, "the copy of the host's claims is behind");
   if (!there.error().is(Reason::not_found)) return fail(there.error());
   Document patch = Document::object();
@@ -121,9 +121,9 @@ Outcome patch_as_seen(Border& border, const kube::Resource& resource, const Valu
                       std::string_view subresource) {
   const Value metadata = object["metadata"];
   for (const char* member : {"uid", "resourceVersion"}) patch.root().object("metadata").put(member, metadata[member]);
-  ++border.tenant_writes;
-  const auto patched = border.tenant.patch(resource, metadata["namespace"].text(), metadata["name"].text(),
-                                           kube::PatchType::merge, patch.to_json(), subresource);
+  ++border.tenant.writes;
+  const auto patched = border.tenant.client.patch(resource, metadata["namespace"].text(), metadata["name"].text(),
+                                                  kube::PatchType::merge, patch.to_json(), subresource);
   return patched ? Outcome() : fail(patched.error());
 }
 
@@ -147,7 +147,7 @@ Result<std::optional<Requeue>> choose_volume(Border& border, const SyncedKind& c
   const bool bound = has_on_host(border, tenant_claim, tenant_claim.text({"spec", "volumeName"}));
   if (!bound && host_claim && is_served_by_host(*host_claim)) return may_cross;
   const Document claim = whole(tenant_claim, claims);
-  const Sides& volumes = border.sides(kVolumeKind);
+  const KindSides& volumes = border.sides(kVolumeKind);
   const Document volume = choice_for(border, volumes.kind, claim.root());
   if (!volume.root().is_object()) return bound || host_claim ? may_cross : go_without(border, claim.root());
   if (const std::string why = bound ? "" : why_not(border, volume.root(), claim.root()); !why.empty()) {

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "syncer/border.h"
+#include "syncer/border/border.h"
 
 namespace sublet::syncer {
 

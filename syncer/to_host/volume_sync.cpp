@@ -39,7 +39,7 @@ Outcome patch_volume_of_tenant(Border& border, const Value& volume, Document pat
   return patched || patched.error().is(Reason::not_found) ? Outcome() : patched;
 }
 
-Outcome say_phase(Border& border, const Value& volume, std::string_view phase) {
+Outcome set_phase(Border& border, const Value& volume, std::string_view phase) {
   if (volume["status"]["phase"].text() == phase) return {};
   Document patch = Document::object();
   Value status = patch.root().object("status");
@@ -64,7 +64,7 @@ Result<Requeue> keep_at_home(Border& border, const SyncedKind& kind, const Value
     if (names_volume(*claim, name) && has_on_host(border, *claim, name)) return Requeue();
   if (host_volume) return take_from_host(border, *host_volume);
   if (!translate_for_host(border, kind, volume, Operation::update)) return Requeue();  // which says so
-  if (const auto said = say_phase(border, volume, "Available"); !said) return fail(said.error());
+  if (const auto marked = set_phase(border, volume, "Available"); !marked) return fail(marked.error());
   return Requeue();
 }
 
@@ -84,22 +84,22 @@ Result<Requeue> take_back(Border& border, const Value& volume) {
 
 // The copy may be behind: what is gone is not believed of it alone.
 Result<bool> is_gone(const Border& border, const Value& reference) {
-  const auto now = border.tenant.get(kClaims, reference["namespace"].text(), reference["name"].text());
+  const auto now = border.tenant.client.get(kClaims, reference["namespace"].text(), reference["name"].text());
   if (now) return (*now)["metadata"]["uid"].text() != reference["uid"].text();
   if (now.error().is(Reason::not_found)) return true;
   return fail(now.error());
 }
 
 Result<bool> host_has(const Border& border, const std::string& name) {
-  const auto there = border.host.get(kVolumes, "", border.host_name_of("", name));
+  const auto there = border.host.client.get(kVolumes, "", border.host_name_of("", name));
   if (there) return is_ours(border, there->root());
   if (there.error().is(Reason::not_found)) return false;
   return fail(there.error());
 }
 
 Result<Requeue> release(Border& border, const Value& volume) {
-  const auto said = say_phase(border, volume, "Released");
-  return said ? Result<Requeue>(Requeue()) : fail(said.error());
+  const auto marked = set_phase(border, volume, "Released");
+  return marked ? Result<Requeue>(Requeue()) : fail(marked.error());
 }
 
 // The host has none of a volume whose claim is gone. One that was used, and was to be deleted with its claim, has been,
@@ -113,10 +113,10 @@ Result<Requeue> end_with_claim(Border& border, const Value& volume) {
   const auto phase = volume["status"]["phase"].text();
   if (phase != "Bound" && phase != "Released" && phase != "Failed") return take_back(border, volume);
   if (volume["spec"]["persistentVolumeReclaimPolicy"].text() != "Delete") return release(border, volume);
-  ++border.tenant_writes;
+  ++border.tenant.writes;
   kube::DeleteOptions options;
   options.uid = volume["metadata"]["uid"].string();
-  const auto removed = border.tenant.remove(kVolumes, "", name, options);
+  const auto removed = border.tenant.client.remove(kVolumes, "", name, options);
   if (!removed && !removed.error().is(Reason::not_found)) return fail(removed.error());
   return Requeue();
 }
@@ -146,7 +146,7 @@ Outcome bring_capacity_back(Border& border, const Value& host_volume, const Valu
 
 }  // namespace
 
-void watch_tenant_volumes(Border& border, Sides& sides) {
+void watch_tenant_volumes(Border& border, KindSides& sides) {
   sides.tenant->add_index(kVolumesByClaim, [](const kube::CachedObject& volume) {
     const std::string claim = claim_key_of(volume);
     return claim.empty() ? std::vector<std::string>() : std::vector<std::string>{claim};
@@ -158,14 +158,14 @@ void watch_tenant_volumes(Border& border, Sides& sides) {
   });
 }
 
-void watch_host_volumes(Border& border, Sides& sides) {
+void watch_host_volumes(Border& border, KindSides& sides) {
   watch_host_by_identity(border, sides);
   sides.host->add_handler([&border, &sides](const kube::CachedPtr& before, const kube::CachedPtr& after) {
     look_at_claim_of(border, sides.tenant->get("", tenant_identity(after ? *after : *before).name));
   });
 }
 
-Result<Requeue> reconcile_volume(Border& border, const Sides& sides, const std::string& no_namespace,
+Result<Requeue> reconcile_volume(Border& border, const KindSides& sides, const std::string& no_namespace,
                                  const std::string& name) {
   const auto cached = sides.tenant->get("", name);
   if (!cached) return reconcile_copied(border, sides, no_namespace, name);

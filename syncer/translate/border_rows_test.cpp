@@ -14,6 +14,7 @@
 
 #include "sublet/schema/registry.h"
 #include "sublet/syncer/node_names.h"
+#include "sublet/syncer/translate.h"
 #include "syncer/translate/field_table.h"
 #include "syncer/translate/rewrites.h"
 #include "syncer/translate/translation.h"

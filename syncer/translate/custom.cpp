@@ -5,6 +5,7 @@
 #include <functional>
 #include <unordered_set>
 
+#include "sublet/syncer/host_name.h"
 #include "sublet/syncer/node_names.h"
 #include "syncer/translate/metadata.h"
 #include "syncer/translate/translation.h"
@@ -217,7 +218,7 @@ class Crossing {
   void mark_what_is_made() {
     Value metadata = host_;
     for (const std::string& member : resource_.made_metadata) metadata = metadata.object(member);
-    metadata.make_object();
+    for (const char* map : {"labels", "annotations"}) metadata.erase(map);
     const std::string_view name = made_name_.empty() ? translation_.tenant_name() : std::string_view(made_name_);
     mark_as_ours(translation_.context(), {translation_.tenant_namespace(), name, "", kMadeSecret}, metadata);
   }

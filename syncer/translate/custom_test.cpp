@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sublet/syncer/translate.h"
+
 namespace sublet::syncer {
 namespace {
 
@@ -255,6 +257,29 @@ TEST(CustomResources, OfExternalSecrets) {
 }
 
 // user-pain, demand 2: a gang stays one on the host.
+TEST(CustomResources, ATemplateNamesTheSecretThatTheHostMakes) {
+  const std::string name = "vaultdynamicsecrets.secrets.hashicorp.com";
+  const auto with = [&](const std::string& reference) {
+    return "{customResources: {" + name + ": {enabled: true, patches: [{path: spec.destination.name, reference: {" +
+           reference + "}}]}}}";
+  };
+  const auto translated = crossed(context_of(with("kind: Secret, madeOnHost: true, metadataPath: spec.destination")),
+                                  name, R"("spec":{"destination":{"name":"db","create":true,"labels":{"mine":"x"}}})");
+  ASSERT_TRUE(translated);
+  EXPECT_TRUE(translated->references.empty()) << "the tenant's own Secret of that name does not cross";
+  const Value destination = translated->host_object["spec"]["destination"];
+  EXPECT_EQ(destination["name"].text(), host_name("db", "shop", "rag"));
+  EXPECT_TRUE(destination["create"].boolean());
+  EXPECT_EQ(destination["labels"][kLabelTenantUid].text(), "vc-uid");
+  EXPECT_EQ(destination["labels"][kLabelTenantNamespace].text(), "shop");
+  EXPECT_FALSE(destination["labels"].has("mine"));
+  EXPECT_EQ(destination["annotations"][kAnnotationTenantName].text(), "db");
+  EXPECT_EQ(destination["annotations"][kAnnotationTenantKind].text(), kMadeSecret);
+  for (const char* mistake : {"kind: Secret, madeOnHost: true", "kind: Secret, metadataPath: spec.destination",
+                              "kind: ConfigMap, madeOnHost: true, metadataPath: spec.destination"})
+    EXPECT_FALSE(patches::Template::load("sync: {toHost: " + with(mistake) + "}\n", "t.yaml")) << mistake;
+}
+
 TEST(CustomResources, PodsOfAGangNameTheirPodGroup) {
   for (const auto& [group, place, key] :
        {std::tuple("podgroups.scheduling.run.ai", "annotation", "pod-group-name"),

@@ -62,7 +62,7 @@ std::vector<TypeRows> pods() {
       {"PodDNSConfig", {copy("nameservers searches"), walk("options", "PodDNSConfigOption")}},
       {"PodDNSConfigOption", {copy("name value")}},
       {"PodOS", {copy("name")}},
-      {"PodSchedulingGate", {copy("name")}},
+      {"PodSchedulingGate", {rewrite("name", rewrite_gate_name)}},
       {"PodSchedulingGroup", {rewrite("podGroupName", rewrite_group_name)}},
   };
 }

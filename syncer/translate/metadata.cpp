@@ -24,7 +24,10 @@ std::string hashed_key(std::string_view tenant_key) {
 }  // namespace
 
 std::string host_label_key(std::string_view tenant_key) {
-  if (written_by_host(tenant_key)) return std::string(tenant_key);
+  return written_by_host(tenant_key) ? std::string(tenant_key) : host_gate_name(tenant_key);
+}
+
+std::string host_gate_name(std::string_view tenant_key) {
   const std::size_t slash = tenant_key.find('/');
   const bool joint_in_prefix = slash != std::string_view::npos && tenant_key.find('_') < slash;  // no server lets it in
   if (tenant_key.size() > kKeyNameMax || joint_in_prefix) return hashed_key(tenant_key);
@@ -68,14 +71,15 @@ void allow_annotations(Translation& translation, Value, Value field) {
 
 void put_carried_labels(const Translation& translation, Value labels) {
   labels.retain([](const Value& label) { return !carries_tenant_label(label.key()); });
-  for (const auto& [key, value] : translation.carried_labels) labels.put(key, value);
+  // None is there: host keys are injective, and those that were are gone.
+  for (const auto& [key, value] : translation.carried_labels) labels.add_member(key).set(value);
 }
 
 void translate_label_map(Value map) {
   if (!map.is_object()) return;
   const schema::Document tenants = schema::Document::copy_of(map);
   map.clear();
-  for (const Value label : tenants.root()) map.put(host_label_key(label.key()), label);
+  for (const Value label : tenants.root()) map.add_member(host_label_key(label.key())).set(label);  // injective
 }
 
 void translate_label_keys(Value list) {

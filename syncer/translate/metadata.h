@@ -23,7 +23,10 @@ namespace sublet::syncer {
 
 /// The host's key for a tenant's label key, in labels and in selectors.
 std::string host_label_key(std::string_view tenant_key);
-/// Whether it is such a key: nobody but the border writes it.
+/// Returns the host's name for a tenant's scheduling gate: as for labels, so that no controller of the host takes it
+/// for its own, and none of the host's gates can be a tenant's to remove.
+std::string host_gate_name(std::string_view tenant_gate);
+/// Returns true if it is such a key: only the border writes it.
 bool carries_tenant_label(std::string_view host_key);
 
 // Rows of ObjectMeta (fields_core.cpp); they serve every kind that crosses.

@@ -13,6 +13,7 @@
 #include "sublet/kube/selectors.h"
 #include "sublet/schema/engine.h"
 #include "sublet/syncer/border_facts.h"
+#include "sublet/syncer/translate.h"
 #include "syncer/translate/reserved_keys.h"
 
 namespace sublet::syncer {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "sublet/net/digest.h"
-#include "sublet/syncer/translate.h"
+#include "sublet/syncer/host_name.h"
 
 namespace sublet::syncer {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sublet/syncer/translate.h"
+#include "sublet/syncer/translate_context.h"
 
 namespace sublet::syncer {
 

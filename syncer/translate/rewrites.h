@@ -41,6 +41,7 @@ void rewrite_ephemeral_volume(Translation& translation, schema::Value parent, sc
 void rewrite_device_claim_name(Translation& translation, schema::Value parent, schema::Value field);
 void rewrite_device_template_name(Translation& translation, schema::Value parent, schema::Value field);
 /// Of a pod; refused where the template carries no PodGroups, or the host has none: it would run alone there.
+void rewrite_gate_name(Translation&, schema::Value parent, schema::Value field);
 void rewrite_group_name(Translation& translation, schema::Value parent, schema::Value field);
 /// Left out where Workloads do not cross: only who made the group reads it, and the host takes no group of none.
 void keep_carried_workload(Translation& translation, schema::Value parent, schema::Value field);

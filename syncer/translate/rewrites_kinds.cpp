@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "sublet/kube/selectors.h"
+#include "sublet/syncer/host_name.h"
 #include "syncer/translate/metadata.h"
 #include "syncer/translate/rewrites.h"
 
@@ -45,6 +46,8 @@ void rewrite_group_name(Translation& translation, Value parent, Value field) {
         "GenericWorkload; ask whoever runs it");
   rewrite_crossing_name(translation, parent, field);
 }
+
+void rewrite_gate_name(Translation&, Value, Value field) { field.set(host_gate_name(field.text())); }
 
 void keep_carried_workload(Translation& translation, Value parent, Value) {
   if (!translation.config().workloads_to_host) parent.erase("podGroupTemplateRef");

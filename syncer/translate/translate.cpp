@@ -65,7 +65,8 @@ Document with_type_first(const Value& tenant_object) {
   Document document = Document::object();
   Value root = document.root();
   for (const std::string_view key : {"apiVersion", "kind"}) root.put(key, tenant_object[key]);
-  for (const Value member : tenant_object) root.put(member.key(), member);
+  for (const Value member : tenant_object)
+    if (member.key() != "apiVersion" && member.key() != "kind") root.add_member(member.key()).set(member);
   return document;
 }
 
@@ -73,17 +74,6 @@ Document with_type_first(const Value& tenant_object) {
 std::string hash_of(const Value& host_object) { return net::sha256_hex(host_object.to_json(), 32); }
 
 }  // namespace
-
-const patches::SyncConfig& config_of(const TranslateContext& context) {
-  static const patches::SyncConfig by_default;
-  return context.resolved_template ? context.resolved_template->config() : by_default;
-}
-
-const NodeNames& node_names_of(const TranslateContext& context) {
-  static const NodeNames of_the_host, of_nobody(NodeNames::new_key(Random::system()));
-  if (context.node_names) return *context.node_names;
-  return config_of(context).pseudo_node_names ? of_nobody : of_the_host;
-}
 
 tl::expected<Translated, Denied> translate(const TranslateContext& context, std::string_view kind_name,
                                            const Value& tenant_object, Operation operation) {

@@ -1,5 +1,6 @@
 #include "syncer/translate/translation.h"
 
+#include "sublet/syncer/host_name.h"
 #include "syncer/translate/field_table.h"
 
 namespace sublet::syncer {

@@ -10,8 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "sublet/base/status.h"
 #include "sublet/schema/document.h"
-#include "sublet/syncer/translate.h"
+#include "sublet/syncer/translate_context.h"
 
 namespace sublet::syncer {
 

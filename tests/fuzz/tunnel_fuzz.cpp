@@ -18,7 +18,7 @@
 #include "sublet/base/log.h"
 #include "sublet/kube/pod_proxy.h"
 #include "sublet/net/loop.h"
-#include "sublet/syncer/log_gateway.h"
+#include "sublet/syncer/host_gateway.h"
 #include "sublet/syncer/translate.h"
 
 namespace {
@@ -119,7 +119,7 @@ void gateway(std::string_view input) {
   net::Loop loop;
   const std::string_view job = cut(input, '\n');
   {
-    syncer::LogGatewayOptions options;
+    syncer::HostGatewayOptions options;
     options.virtual_cluster_uid = "vc-uid";
     options.host_namespace = "team";
     options.host_name = [](const std::string& space, const std::string& pod) {
@@ -134,7 +134,7 @@ void gateway(std::string_view input) {
     options.measured_node = [](const std::string& node) {
       return std::optional(syncer::MeasuredNode{node, schema::Document::object()});
     };
-    syncer::LogGateway gateway(loop, std::make_shared<OneJob>(job), std::make_shared<Host>(input), std::move(options));
+    syncer::HostGateway gateway(loop, std::make_shared<OneJob>(job), std::make_shared<Host>(input), std::move(options));
     gateway.start();
     turn(loop);
     turn(loop);

@@ -26,7 +26,7 @@
 #include "sublet/net/tls_context.h"
 #include "sublet/simhost/simhost.h"
 #include "sublet/store/memory_log.h"
-#include "sublet/syncer/log_gateway.h"
+#include "sublet/syncer/host_gateway.h"
 #include "sublet/syncer/translate.h"
 
 namespace sublet {
@@ -276,7 +276,7 @@ class ADay : public testing::Test {
     const auto token = kube::request_account_token(*host_.administrator, "team", "syncer", clock_);
     ASSERT_TRUE(token) << token.error().message;
     keeper_ = std::make_unique<kube::TokenKeeper>(host, *token, folder_ + "/token", "team", "syncer", clock_);
-    syncer::LogGatewayOptions options;
+    syncer::HostGatewayOptions options;
     options.virtual_cluster_uid = "vc-uid";
     options.host_namespace = "team";
     options.host_name = [](const std::string& space, const std::string& pod) {
@@ -285,8 +285,8 @@ class ADay : public testing::Test {
     net::Endpoint socket;
     socket.unix_path = folder_ + "/tenant";
     gateway_ =
-        std::make_unique<syncer::LogGateway>(syncer_loop_.loop(), net::make_http_client(syncer_loop_.loop(), socket),
-                                             keeper_->authorize(host), std::move(options));
+        std::make_unique<syncer::HostGateway>(syncer_loop_.loop(), net::make_http_client(syncer_loop_.loop(), socket),
+                                              keeper_->authorize(host), std::move(options));
     gateway_->start();
   }
 
@@ -338,7 +338,7 @@ class ADay : public testing::Test {
   ApiServer host_{"host", clock_}, tenant_{"tenant", clock_};
   std::unique_ptr<simhost::SimHost> nodes_;
   std::unique_ptr<kube::TokenKeeper> keeper_;
-  std::unique_ptr<syncer::LogGateway> gateway_;
+  std::unique_ptr<syncer::HostGateway> gateway_;
   std::shared_ptr<net::Transport> client_ = nullptr;
   std::string token_;
   std::vector<std::shared_ptr<Ear>> ears_;

@@ -48,6 +48,12 @@ struct InformerOptions {
 /// An object that was deleted and made again between two lists gives a deletion and an addition.
 using InformerHandler = std::function<void(const CachedPtr& before, const CachedPtr& after)>;
 
+/// What an informer's server has answered lately, for health records.
+struct InformerActivity {
+  WallTime listed{}, watched{};  // last complete list, last event or bookmark; epoch: none yet
+  std::string failure;           // of the last list or watch; empty after a success
+};
+
 class Informer {
  public:
   Informer(Strand& strand, const Client& client, InformerOptions options);
@@ -82,6 +88,7 @@ class Informer {
   const InformerOptions& options() const;
   /// Whether the copy is what the server lists now, every handler told. Asks it, and blocks: not from a handler.
   Result<bool> up_to_date() const;
+  InformerActivity activity() const;
   /// Statistics: lists done (1 after a clean start) and events seen.
   std::size_t lists() const;
   std::size_t events() const;

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,25 +21,11 @@
 #include "sublet/base/strand.h"
 #include "sublet/kube/client.h"
 #include "sublet/syncer/executor.h"
-#include "sublet/syncer/log_gateway.h"
-#include "sublet/syncer/translate.h"
+#include "sublet/syncer/health.h"
+#include "sublet/syncer/host_gateway_options.h"
+#include "sublet/syncer/syncer_options.h"
 
 namespace sublet::syncer {
-
-struct SyncerOptions {
-  /// service_environment is filled per pod by the syncer; served_kinds are learnt before (custom_kinds.h).
-  TranslateContext context;
-  std::string tenant_ca_pem;  // goes into token Secrets' consumers through kube-root-ca.crt, which the tenant owns
-  std::chrono::seconds sync_timeout{60};
-  // Changes to host objects that are there: so many at once, then so many a second. What a tenant makes and deletes is
-  // not held up; what it changes again and again comes later, and then as it is by then.
-  int host_changes_at_once = 1000, host_changes_per_second = 20;
-  /// The host serves a custom resource otherwise than when the syncer began: it is to be begun anew. Any thread,
-  /// perhaps several times.
-  std::function<void()> kinds_changed{};
-  Clock* clock = &Clock::system();     // when tokens are due (now), and what waits in the queue (steady_now)
-  Random* random = &Random::system();  // spreads what is tried again
-};
 
 struct SyncerStats {
   std::uint64_t host_writes = 0, tenant_writes = 0, reconciles = 0, failures = 0, denied = 0, foreign = 0;
@@ -70,7 +55,10 @@ class Syncer {
   /// Puts every known object in line again: a resync that must cause no write.
   void resync();
   SyncerStats stats() const;
-  /// For LogGatewayOptions: as both copies know it, by the uids that they give the pod; only nodes that the tenant has.
+  /// What works at present, without `at`, `since` and `pid`.
+  Health health() const;
+  /// For HostGatewayOptions: as both copies know it, by the uids that they give the pod; only nodes that the tenant
+  /// has.
   std::optional<MeasuredPod> measured_pod(const std::string& host_pod) const;
   std::optional<MeasuredNode> measured_node(const std::string& host_node) const;
 

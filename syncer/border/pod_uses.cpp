@@ -1,7 +1,8 @@
-#include "syncer/to_host/pod_uses.h"
+#include "syncer/border/pod_uses.h"
 
 #include "sublet/net/digest.h"
-#include "syncer/border.h"
+#include "syncer/border/identity.h"
+#include "syncer/border/queue_key.h"
 #include "syncer/translate/names.h"
 
 namespace sublet::syncer {

@@ -20,16 +20,16 @@
 
 namespace sublet::syncer {
 
-struct Border;
-struct Sides;
+class Border;
+struct KindSides;
 
 /// When to look at a key again: never by itself, or after a delay. Errors come back with the key's back-off.
 using Requeue = std::optional<std::chrono::milliseconds>;
 /// Looks at both sides of one object and does the next thing that brings them together. Blocking; workers only.
-using Reconcile = Result<Requeue> (*)(Border& border, const Sides& sides, const std::string& namespace_name,
+using Reconcile = Result<Requeue> (*)(Border& border, const KindSides& sides, const std::string& namespace_name,
                                       const std::string& name);
 /// Before the informers start: gives one side's copy its indexes and handlers, which put keys on the queue.
-using Watch = void (*)(Border& border, Sides& sides);
+using Watch = void (*)(Border& border, KindSides& sides);
 
 enum class Direction { to_host, from_host };
 // What of the host the syncer keeps a copy of: ours in the host namespace, all in it, all of a kind without namespaces,
@@ -77,9 +77,9 @@ struct SyncedKind {
   /// Of objects that were there before this syncer: keys "Past<kind>".
   Reconcile reconcile_past = nullptr;
   /// Puts every known object in line again.
-  void (*resync)(Border& border, const Sides& sides) = nullptr;
+  void (*resync)(Border& border, const KindSides& sides) = nullptr;
   /// How urgent a key is (kube::WorkQueue); none: 0, with everything small.
-  int (*lane)(const Border& border, const Sides& sides, std::string_view namespace_name,
+  int (*lane)(const Border& border, const KindSides& sides, std::string_view namespace_name,
               std::string_view name) = nullptr;
   bool before_others = false;  // reconciled before the syncer says that it has started
   /// The tenant object for which the host has one whatever the tenant does; before others, too.
@@ -166,89 +166,90 @@ std::vector<SyncedKind> custom_kinds(const TranslateContext& context);
 // --- what serves many kinds ------------------------------------------------------------------------------------------
 
 /// Keys by the object's own namespace and name.
-void watch_tenant_by_name(Border& border, Sides& sides);
-void watch_host_by_name(Border& border, Sides& sides);
+void watch_tenant_by_name(Border& border, KindSides& sides);
+void watch_host_by_name(Border& border, KindSides& sides);
 /// Host objects name the tenant object that they stand for, and its kind.
-void watch_host_by_identity(Border& border, Sides& sides);
+void watch_host_by_identity(Border& border, KindSides& sides);
 /// Only what pods use crosses: a tenant's other objects cost nothing here.
-void watch_tenant_used(Border& border, Sides& sides);
+void watch_tenant_used(Border& border, KindSides& sides);
 
 /// Whether the template says so of a kind that else crosses while it is used.
 bool all_cross(const TranslateContext& context, std::string_view kind);
 /// As by name, and what its objects use comes to the host with them (SyncedKind::uses_others).
-void watch_tenant_using(Border& border, Sides& sides);
+void watch_tenant_using(Border& border, KindSides& sides);
 
-void resync_tenant(Border& border, const Sides& sides);
-void resync_host(Border& border, const Sides& sides);
+void resync_tenant(Border& border, const KindSides& sides);
+void resync_host(Border& border, const KindSides& sides);
 
 /// Every tenant object that crosses stands on the host; its status comes back (to_host/copied_sync.cpp).
-Result<Requeue> reconcile_copied(Border& border, const Sides& sides, const std::string& tenant_namespace,
+Result<Requeue> reconcile_copied(Border& border, const KindSides& sides, const std::string& tenant_namespace,
                                  const std::string& name);
 /// On the host exactly while an object of the tenant that is there uses it, or always when the template says all
 /// (to_host/reference_sync.cpp).
-Result<Requeue> reconcile_used(Border& border, const Sides& sides, const std::string& tenant_namespace,
+Result<Requeue> reconcile_used(Border& border, const KindSides& sides, const std::string& tenant_namespace,
                                const std::string& name);
 /// A Secret that an operator of the host made by an object that crossed (CustomReference::made_there) comes to the
 /// tenant and goes as it does there; nothing of the tenant's crosses under that name (from_host/made_secret.cpp).
-Result<Requeue> reconcile_made(Border& border, const Sides& sides, const std::string& tenant_namespace,
+Result<Requeue> reconcile_made(Border& border, const KindSides& sides, const std::string& tenant_namespace,
                                const std::string& name);
 bool is_made_there(const kube::CachedObject& host_secret);
 bool is_made_on_host(const kube::CachedObject& tenant_secret);
 /// A cluster-scoped tenant object equal to the host's. Mirrored objects carry the label kLabelFromHost: only those are
 /// ever removed (from_host/mirror.cpp), and the tenant's API server refuses everybody else's writes to them
 /// (mirrored_kinds.h); a difference that is there all the same is put back.
-Result<Requeue> reconcile_mirror(Border& border, const Sides& sides, const std::string& unused,
+Result<Requeue> reconcile_mirror(Border& border, const KindSides& sides, const std::string& unused,
                                  const std::string& name);
 
 // --- kinds with ways of their own: to_host/ and from_host/, one file each
 // ---------------------------------------------
 
-void watch_tenant_pods(Border& border, Sides& sides);
-void watch_host_pods(Border& border, Sides& sides);
-Result<Requeue> reconcile_pod(Border& border, const Sides& sides, const std::string& tenant_namespace,
+void watch_tenant_pods(Border& border, KindSides& sides);
+void watch_host_pods(Border& border, KindSides& sides);
+Result<Requeue> reconcile_pod(Border& border, const KindSides& sides, const std::string& tenant_namespace,
                               const std::string& tenant_name);
-void resync_pods(Border& border, const Sides& sides);
-/// To a tenant's pod that the host has not got yet, as an event.
-void tell_that_host_is_away(Border& border, const Sides& sides, const std::string& tenant_namespace,
-                            const std::string& tenant_name);
+void resync_pods(Border& border, const KindSides& sides);
+enum class HostTrouble { silent, refuses };
+/// Writes an event on a tenant pod that has no host pod, about why it waits. Returns false if it does not wait.
+bool report_to_pending_pod(Border& border, const KindSides& sides, const std::string& tenant_namespace,
+                           const std::string& tenant_name, HostTrouble trouble);
 /// What must start first goes first: pods that the host does not have yet (0), then what pods that run report (1).
-int lane_of_pod(const Border& border, const Sides& sides, std::string_view tenant_namespace,
+int lane_of_pod(const Border& border, const KindSides& sides, std::string_view tenant_namespace,
                 std::string_view tenant_name);
 
-Result<Requeue> reconcile_token(Border& border, const Sides& sides, const std::string& tenant_namespace,
+Result<Requeue> reconcile_token(Border& border, const KindSides& sides, const std::string& tenant_namespace,
                                 const std::string& batch);
 /// The ConfigMap of all containers' variables (to_host/environment_sync.cpp).
-Result<Requeue> reconcile_environment(Border& border, const Sides& sides, const std::string& tenant_namespace,
+Result<Requeue> reconcile_environment(Border& border, const KindSides& sides, const std::string& tenant_namespace,
                                       const std::string& name);
 
 /// Of a Secret of tokens it is enough to know whose are there: before one is made anew the host is asked.
 void leave_out_tokens(std::string& host_secret_json);
 
-void watch_tenant_services(Border& border, Sides& sides);
+void watch_tenant_services(Border& border, KindSides& sides);
 /// As reconcile_copied(), and the host's addresses are brought to the tenant (to_host/service_sync.cpp).
-Result<Requeue> reconcile_service(Border& border, const Sides& sides, const std::string& tenant_namespace,
+Result<Requeue> reconcile_service(Border& border, const KindSides& sides, const std::string& tenant_namespace,
                                   const std::string& name);
 
 /// As of kinds that are copied; what becomes of a claim, and a resync, also brings back the pods that wait for one
 /// (to_host/claim_sync.cpp).
-void watch_tenant_claims(Border& border, Sides& sides);
-void watch_host_claims(Border& border, Sides& sides);
-void resync_claims(Border& border, const Sides& sides);
+void watch_tenant_claims(Border& border, KindSides& sides);
+void watch_host_claims(Border& border, KindSides& sides);
+void resync_claims(Border& border, const KindSides& sides);
 /// As reconcile_copied(), but that a claim whose volume the host has taken away is lost, and never made anew
 /// (to_host/claim_sync.cpp).
-Result<Requeue> reconcile_claim(Border& border, const Sides& sides, const std::string& tenant_namespace,
+Result<Requeue> reconcile_claim(Border& border, const KindSides& sides, const std::string& tenant_namespace,
                                 const std::string& name);
 
 /// A tenant's own volumes, while they are for a claim (to_host/volume_sync.cpp).
-void watch_tenant_volumes(Border& border, Sides& sides);
-void watch_host_volumes(Border& border, Sides& sides);
-Result<Requeue> reconcile_volume(Border& border, const Sides& sides, const std::string& no_namespace,
+void watch_tenant_volumes(Border& border, KindSides& sides);
+void watch_host_volumes(Border& border, KindSides& sides);
+Result<Requeue> reconcile_volume(Border& border, const KindSides& sides, const std::string& no_namespace,
                                  const std::string& name);
 
 /// Endpoints and slices cross only for Services without a selector: the host finds the others' pods itself
 /// (to_host/endpoints_sync.cpp).
-void watch_tenant_endpoints(Border& border, Sides& sides);
-void watch_tenant_slices(Border& border, Sides& sides);
+void watch_tenant_endpoints(Border& border, KindSides& sides);
+void watch_tenant_slices(Border& border, KindSides& sides);
 bool has_own_endpoints(const Border& border, const kube::CachedObject& tenant_endpoints);
 bool slice_of_own_endpoints(const Border& border, const kube::CachedObject& tenant_slice);
 
@@ -257,42 +258,42 @@ bool slice_of_own_endpoints(const Border& border, const kube::CachedObject& tena
 /// Of a host that does not serve them it is asked every minute whether it does by now; then the syncer begins anew
 /// (SyncerOptions::kinds_changed).
 void look_for_groups(Border& border);
-void watch_tenant_groups(Border& border, Sides& sides);
-void watch_host_workloads(Border& border, Sides& sides);
-Result<Requeue> reconcile_pod_group(Border& border, const Sides& sides, const std::string& tenant_namespace,
+void watch_tenant_groups(Border& border, KindSides& sides);
+void watch_host_workloads(Border& border, KindSides& sides);
+Result<Requeue> reconcile_pod_group(Border& border, const KindSides& sides, const std::string& tenant_namespace,
                                     const std::string& name);
 
 /// Also when the labels of namespaces change, of which policies select (to_host/policy_sync.cpp).
-void watch_tenant_policies(Border& border, Sides& sides);
+void watch_tenant_policies(Border& border, KindSides& sides);
 
 /// Only of nodes that are shown (from_host/mirror.cpp).
-void watch_host_nodes_drivers(Border& border, Sides& sides);
+void watch_host_nodes_drivers(Border& border, KindSides& sides);
 bool is_of_shown_node(const Border& border, std::string_view name);
-void watch_host_nodes_devices(Border& border, Sides& sides);
+void watch_host_nodes_devices(Border& border, KindSides& sides);
 bool is_of_shown_nodes_devices(const Border& border, std::string_view name);
 
 /// The host's definition of a custom resource, with the one version that crosses; it stays when the host's goes, for
 /// the tenant's objects would go with it. One that the tenant has made itself is left alone (from_host/definition.cpp).
-Result<Requeue> reconcile_definition(Border& border, const Sides& sides, const std::string& unused,
+Result<Requeue> reconcile_definition(Border& border, const KindSides& sides, const std::string& unused,
                                      const std::string& name);
 
 /// Keys by the host's names.
-void watch_mapped(Border& border, Sides& sides);
-void watch_mapped_copies(Border& border, Sides& sides);
-void resync_mapped(Border& border, const Sides& sides);
+void watch_mapped(Border& border, KindSides& sides);
+void watch_mapped_copies(Border& border, KindSides& sides);
+void resync_mapped(Border& border, const KindSides& sides);
 /// A ConfigMap or Secret of the host in the tenant, read-only, where the template maps it, or a quota. What the tenant
 /// has under that name itself is left alone (from_host/mapped.cpp).
-Result<Requeue> reconcile_mapped(Border& border, const Sides& sides, const std::string& unused,
+Result<Requeue> reconcile_mapped(Border& border, const KindSides& sides, const std::string& unused,
                                  const std::string& host_name);
 
-void watch_host_events(Border& border, Sides& sides);
-Result<Requeue> reconcile_event(Border& border, const Sides& sides, const std::string& host_namespace,
+void watch_host_events(Border& border, KindSides& sides);
+Result<Requeue> reconcile_event(Border& border, const KindSides& sides, const std::string& host_namespace,
                                 const std::string& host_event);
 /// An event that was there before this syncer: the tenant most likely has it, so that is looked at first.
-Result<Requeue> reconcile_past_event(Border& border, const Sides& sides, const std::string& host_namespace,
+Result<Requeue> reconcile_past_event(Border& border, const KindSides& sides, const std::string& host_namespace,
                                      const std::string& host_event);
 /// After all else (2): a burst brings several events for each pod.
-int lane_of_event(const Border& border, const Sides& sides, std::string_view host_namespace,
+int lane_of_event(const Border& border, const KindSides& sides, std::string_view host_namespace,
                   std::string_view host_event);
 
 }  // namespace sublet::syncer

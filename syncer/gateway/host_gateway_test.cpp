@@ -1,4 +1,4 @@
-#include "sublet/syncer/log_gateway.h"
+#include "sublet/syncer/host_gateway.h"
 
 #include <gtest/gtest.h>
 
@@ -158,16 +158,16 @@ class HostEnd {
   std::vector<std::shared_ptr<net::ResponseSink>> streams_ SUBLET_GUARDED_BY(mutex_);
 };
 
-class LogGatewayTest : public testing::Test {
+class HostGatewayTest : public testing::Test {
  protected:
-  void begin(std::size_t streams_max = kLogStreamsMax) {
-    LogGatewayOptions options;
+  void begin(std::size_t streams_max = kGatewayStreamsMax) {
+    HostGatewayOptions options;
     options.virtual_cluster_uid = "vc-uid";
     options.host_namespace = "host";
     options.host_name = [](const std::string&, const std::string& pod) { return pod + "-x"; };
     options.streams_max = streams_max;
     options.call_rules = rules_;
-    gateway_ = std::make_unique<LogGateway>(
+    gateway_ = std::make_unique<HostGateway>(
         loop_.loop(), net::make_in_process_transport(tunnel_.handler(), {}, &loop_.loop()),
         net::make_in_process_transport(host_->handler(), {}, &loop_.loop()), std::move(options));
     gateway_->start();
@@ -177,11 +177,11 @@ class LogGatewayTest : public testing::Test {
   TunnelEnd tunnel_;
   std::unique_ptr<HostEnd> host_ = std::make_unique<HostEnd>(kOwnHostPod);
   net::LoopThread loop_{"gateway"};
-  std::unique_ptr<LogGateway> gateway_;
+  std::unique_ptr<HostGateway> gateway_;
 };
 
 // user-pain, demand 20: a log is whole, however slowly somebody reads it.
-TEST_F(LogGatewayTest, ASlowReaderHoldsTheHostBackAndLosesNothing) {
+TEST_F(HostGatewayTest, ASlowReaderHoldsTheHostBackAndLosesNothing) {
   constexpr int kLines = 1'000'000;  // more than 24 MB
   std::atomic<std::size_t> given{0};
   host_->log = [&](std::shared_ptr<net::ResponseSink> sink) {
@@ -207,7 +207,7 @@ TEST_F(LogGatewayTest, ASlowReaderHoldsTheHostBackAndLosesNothing) {
   gateway_.reset();
 }
 
-TEST_F(LogGatewayTest, OnlyTheOptionsOfALogCross) {
+TEST_F(HostGatewayTest, OnlyTheOptionsOfALogCross) {
   begin();
   tunnel_.give(job("1", "follow=true&insecureSkipTLSVerifyBackend=true&container=a%2Fb&x=y&tailLines=3"));
   ASSERT_TRUE(eventually([&] { return !host_->targets().empty(); }));
@@ -218,7 +218,7 @@ TEST_F(LogGatewayTest, OnlyTheOptionsOfALogCross) {
   EXPECT_EQ(host_->targets().at(1), "/api/v1/namespaces/host/pods/web-x/log?container=a&tailLines=3");
 }
 
-TEST_F(LogGatewayTest, AForeignPodOfTheNameIsNotRead) {
+TEST_F(HostGatewayTest, AForeignPodOfTheNameIsNotRead) {
   for (
       const std::string_view foreign :
       {R"({"metadata":{"name":"web-x"}})",
@@ -227,10 +227,10 @@ TEST_F(LogGatewayTest, AForeignPodOfTheNameIsNotRead) {
     TunnelEnd tunnel;
     tunnel.take_all();
     HostEnd host(foreign);
-    LogGatewayOptions options{"vc-uid", "host", "",
-                              [](const std::string&, const std::string& pod) { return pod + "-x"; }};
-    LogGateway gateway(loop_.loop(), net::make_in_process_transport(tunnel.handler(), {}, &loop_.loop()),
-                       net::make_in_process_transport(host.handler(), {}, &loop_.loop()), std::move(options));
+    HostGatewayOptions options{"vc-uid", "host", "",
+                               [](const std::string&, const std::string& pod) { return pod + "-x"; }};
+    HostGateway gateway(loop_.loop(), net::make_in_process_transport(tunnel.handler(), {}, &loop_.loop()),
+                        net::make_in_process_transport(host.handler(), {}, &loop_.loop()), std::move(options));
     gateway.start();
     tunnel.give(job("1"));
     ASSERT_TRUE(eventually([&] { return !tunnel.end().empty(); }));
@@ -240,15 +240,15 @@ TEST_F(LogGatewayTest, AForeignPodOfTheNameIsNotRead) {
   }
 }
 
-TEST_F(LogGatewayTest, OfWhatCanBeNoNameTheHostIsAskedNothing) {
+TEST_F(HostGatewayTest, OfWhatCanBeNoNameTheHostIsAskedNothing) {
   for (const std::string name : {"a/../b", "a/log", "a%2fb", "a?b", "a b", "A"}) {
     TunnelEnd tunnel;
     tunnel.take_all();
     HostEnd host(R"({"metadata":{}})");
-    LogGatewayOptions options{"vc-uid", "host", "",
-                              [](const std::string& space, const std::string& pod) { return pod + "-x-" + space; }};
-    LogGateway gateway(loop_.loop(), net::make_in_process_transport(tunnel.handler(), {}, &loop_.loop()),
-                       net::make_in_process_transport(host.handler(), {}, &loop_.loop()), std::move(options));
+    HostGatewayOptions options{"vc-uid", "host", "",
+                               [](const std::string& space, const std::string& pod) { return pod + "-x-" + space; }};
+    HostGateway gateway(loop_.loop(), net::make_in_process_transport(tunnel.handler(), {}, &loop_.loop()),
+                        net::make_in_process_transport(host.handler(), {}, &loop_.loop()), std::move(options));
     gateway.start();
     tunnel.give(R"({"id":"1","namespace":")" + name + R"(","pod":"web","uid":"pod-uid","query":""})");
     ASSERT_TRUE(eventually([&] { return !tunnel.end().empty(); }));
@@ -258,7 +258,7 @@ TEST_F(LogGatewayTest, OfWhatCanBeNoNameTheHostIsAskedNothing) {
   }
 }
 
-TEST_F(LogGatewayTest, WhatTheHostRefusesNamesNeitherItsAccountsNorItsNamespace) {
+TEST_F(HostGatewayTest, WhatTheHostRefusesNamesNeitherItsAccountsNorItsNamespace) {
   tunnel_.take_all();
   host_->log = [](std::shared_ptr<net::ResponseSink> sink) {
     sink->respond(
@@ -277,7 +277,7 @@ TEST_F(LogGatewayTest, WhatTheHostRefusesNamesNeitherItsAccountsNorItsNamespace)
             R"(namespace \"default\"","reason":"Forbidden","details":{"name":"web","kind":"pods"},"code":403})");
 }
 
-TEST_F(LogGatewayTest, ALogThatNobodyReadsAnyMoreEndsThoughItSaysNothing) {
+TEST_F(HostGatewayTest, ALogThatNobodyReadsAnyMoreEndsThoughItSaysNothing) {
   tunnel_.take_all();
   begin();
   tunnel_.give(job("1"));
@@ -290,7 +290,7 @@ TEST_F(LogGatewayTest, ALogThatNobodyReadsAnyMoreEndsThoughItSaysNothing) {
   ASSERT_TRUE(eventually([&] { return host_->closed == 2; }));
 }
 
-TEST_F(LogGatewayTest, MoreLogsThanAllowedAreRefusedUntilOneEnds) {
+TEST_F(HostGatewayTest, MoreLogsThanAllowedAreRefusedUntilOneEnds) {
   tunnel_.take_all();
   begin(2);
   tunnel_.give(job("1"));
@@ -305,19 +305,19 @@ TEST_F(LogGatewayTest, MoreLogsThanAllowedAreRefusedUntilOneEnds) {
   EXPECT_TRUE(eventually([&] { return host_->targets().size() == 3; }));
 }
 
-TEST_F(LogGatewayTest, MetricsAreAskedOfTheHostAndSaidOfWhomTheTenantHas) {
+TEST_F(HostGatewayTest, MetricsAreAskedOfTheHostAndSaidOfWhomTheTenantHas) {
   tunnel_.take_all();
   host_ = std::make_unique<HostEnd>(
       R"({"items":[{"metadata":{"name":"web-x","namespace":"host"},"containers":[]},{"metadata":{"name":"other","namespace":"host"}}]})");
-  LogGatewayOptions options;
+  HostGatewayOptions options;
   options.host_namespace = "host";
   options.measured_pod = [](const std::string& pod) -> std::optional<MeasuredPod> {
     if (pod != "web-x") return std::nullopt;
     return MeasuredPod{"default", "web", schema::Document::object(), {}};
   };
   options.measured_node = [](const std::string&) { return std::nullopt; };
-  LogGateway gateway(loop_.loop(), net::make_in_process_transport(tunnel_.handler(), {}, &loop_.loop()),
-                     net::make_in_process_transport(host_->handler(), {}, &loop_.loop()), std::move(options));
+  HostGateway gateway(loop_.loop(), net::make_in_process_transport(tunnel_.handler(), {}, &loop_.loop()),
+                      net::make_in_process_transport(host_->handler(), {}, &loop_.loop()), std::move(options));
   gateway.start();
   tunnel_.give(R"({"id":"1","metrics":{"about":"pods"}})");
   ASSERT_TRUE(eventually([&] { return !tunnel_.end().empty(); }));
@@ -369,7 +369,7 @@ class PodEnd {
 };
 
 /// A host with an OpenAPI v3 of its own kinds and of somebody's.
-class OpenApiTest : public LogGatewayTest {
+class OpenApiTest : public HostGatewayTest {
  protected:
   std::string answer_to(const std::string& path) {
     TunnelEnd tunnel;
@@ -385,9 +385,9 @@ class OpenApiTest : public LogGatewayTest {
       if (request.target == "/openapi/v3/api/v1") return sink->respond(200, {}, R"({"components":{}})");
       sink->respond(403, {}, "forbidden");
     };
-    LogGatewayOptions options{"vc-uid", "host", "", [](const std::string&, const std::string& pod) { return pod; }};
-    LogGateway gateway(loop_.loop(), net::make_in_process_transport(tunnel.handler(), {}, &loop_.loop()),
-                       net::make_in_process_transport(host, {}, &loop_.loop()), std::move(options));
+    HostGatewayOptions options{"vc-uid", "host", "", [](const std::string&, const std::string& pod) { return pod; }};
+    HostGateway gateway(loop_.loop(), net::make_in_process_transport(tunnel.handler(), {}, &loop_.loop()),
+                        net::make_in_process_transport(host, {}, &loop_.loop()), std::move(options));
     gateway.start();
     tunnel.give(R"({"id":"1","openapi":")" + path + "\"}");
     EXPECT_TRUE(eventually([&] { return !tunnel.end().empty(); }));
@@ -419,7 +419,7 @@ TEST_F(OpenApiTest, NothingElseIsAskedFor) {
   EXPECT_TRUE(asked().empty());
 }
 
-class PodCallTest : public LogGatewayTest {
+class PodCallTest : public HostGatewayTest {
  protected:
   /// What comes back of a call to a pod that the host shows so.
   void call(const std::string& spec_and_status, bool allowed = true) {

@@ -1,4 +1,4 @@
-#include "syncer/border.h"
+#include "syncer/border/border.h"
 
 #include <algorithm>
 #include <cassert>
@@ -14,16 +14,6 @@ namespace sublet::syncer {
 
 using schema::Document;
 using schema::Value;
-
-std::string queue_key(std::string_view kind, std::string_view namespace_name, std::string_view name) {
-  return std::string(kind).append("/").append(namespace_name).append("/").append(name);
-}
-
-KeyParts split_key(std::string_view key) {
-  const auto first = key.find('/');
-  const auto second = key.find('/', first + 1);
-  return {key.substr(0, first), key.substr(first + 1, second - first - 1), key.substr(second + 1)};
-}
 
 void write_for(const kube::Resource& resource, std::string_view namespace_name, std::string_view name,
                const kube::CachedObject* object) {
@@ -50,7 +40,7 @@ kube::InformerOptions copy_of_host(const SyncedKind& kind, const Border& border)
 std::unique_ptr<kube::Informer> informer(Strand& strand, const kube::Client& client, const SyncedKind& kind,
                                          kube::InformerOptions options, const SyncerOptions& syncer_options) {
   options.resource = kind.resource;
-  // Of a mapping the field selector is for the host's side: the copies are chosen by their label.
+  // A mapping's field selector is for the host's side only: the tenant's copies are selected by label.
   const bool of_host =
       options.label_selector.empty() || (kind.custom && options.label_selector != kind.tenant_selector);
   if (!kind.only.empty() && (!kind.mapping || of_host))
@@ -60,7 +50,7 @@ std::unique_ptr<kube::Informer> informer(Strand& strand, const kube::Client& cli
   return std::make_unique<kube::Informer>(strand, client, std::move(options));
 }
 
-// Somebody who starts a syncer without names that outlive it gets some that do not.
+// A syncer that is started without persistent node names gets names that last as long as it runs.
 SyncerOptions with_node_names(SyncerOptions options) {
   if (!options.context.node_names && config_of(options.context).pseudo_node_names)
     options.context.node_names = std::make_shared<NodeNames>(NodeNames::new_key(*options.random));
@@ -74,7 +64,7 @@ HostNode host_node(const kube::CachedObject& cached) {
   return known;
 }
 
-// By what a node is called; the rest of it is a thousand times as long.
+// Keeps only the names of a node, which is a thousandth of the object.
 void leave_node_names(std::string& json) {
   const auto read = Document::parse_json(json);
   if (!read) return;
@@ -88,78 +78,78 @@ void leave_node_names(std::string& json) {
 
 }  // namespace
 
-Border::Border(Strand& informers, kube::Client tenant_client, kube::Client host_client, SyncerOptions syncer_options)
-    : tenant(std::move(tenant_client)),
-      host(telling(std::move(host_client), [this](bool answered) { outage.heard(answered); })),
-      options(with_node_names(std::move(syncer_options))),
-      uses(options.context) {
-  kinds.reserve(table.size());
-  for (const SyncedKind& kind : table) {
-    Sides& sides = kinds.emplace_back(Sides{kind, nullptr, nullptr});
+Border::Border(Strand& strand, kube::Client tenant_client, kube::Client host_client, SyncerOptions syncer_options)
+    : options(with_node_names(std::move(syncer_options))),
+      pods(options.context),
+      tenant(std::move(tenant_client), *options.clock),
+      host(std::move(host_client), queue, options) {
+  kinds_.reserve(table_.size());
+  for (const SyncedKind& kind : table_) {
+    KindSides& sides = kinds_.emplace_back(KindSides{kind, nullptr, nullptr});
     if (!is_wanted(kind, context()) && !kind.tidied_unwanted) continue;
     if (kind.resource.version.empty()) continue;  // the host serves no such custom resource
     kube::InformerOptions selected;
     selected.label_selector = kind.tenant_selector;
-    if (kind.watch_tenant) sides.tenant = informer(informers, tenant, kind, selected, options);
-    if (kind.watch_host) sides.host = informer(informers, host, kind, copy_of_host(kind, *this), options);
+    if (kind.watch_tenant) sides.tenant = informer(strand, tenant.client, kind, selected, options);
+    if (kind.watch_host) sides.host = informer(strand, host.client, kind, copy_of_host(kind, *this), options);
   }
   if (config_of(context()).network_policies_to_host)
-    tenant_namespaces = std::make_unique<kube::Informer>(
-        informers, tenant,
+    tenant_namespaces_ = std::make_unique<kube::Informer>(
+        strand, tenant.client,
         kube::InformerOptions{.resource = {"", "v1", "namespaces"}, .clock = options.clock, .random = options.random});
-  if (nodes().are_pseudo()) learn_nodes(informers);
-  // Handlers of one kind look at the copies of others: all are there now.
-  for (Sides& sides : kinds) {
+  if (nodes().are_pseudo()) learn_nodes(strand);
+  // Handlers of one kind read informers of others, so they are added once all informers exist.
+  for (KindSides& sides : kinds_) {
     if (sides.tenant) sides.kind.watch_tenant(*this, sides);
     if (sides.host) sides.kind.watch_host(*this, sides);
-    // What somebody deleted before the copy had it looks as if it had never been made: all of the kind is looked at
-    // again.
+    // An object that was deleted before the informer had it leaves no event, so a new list reconciles the whole kind.
     for (kube::Informer* copy : {sides.tenant.get(), sides.host.get()})
       if (copy && sides.kind.resync) copy->on_relist([this, &sides] { sides.kind.resync(*this, sides); });
   }
 }
 
-void Border::learn_nodes(Strand& informers) {
+void Border::learn_nodes(Strand& strand) {
   const SyncedKind& kind = sides("Node").kind;
   kube::Informer* copy = sides("Node").host.get();
   if (copy == nullptr || !copy->options().label_selector.empty()) {
-    host_nodes = std::make_unique<kube::Informer>(
-        informers, host,
+    host_nodes_ = std::make_unique<kube::Informer>(
+        strand, host.client,
         kube::InformerOptions{
             .resource = kind.resource, .trim = leave_node_names, .clock = options.clock, .random = options.random});
-    copy = host_nodes.get();
+    copy = host_nodes_.get();
   }
   copy->add_handler([this](const kube::CachedPtr& before, const kube::CachedPtr& after) {
     NodeNames& names = *options.context.node_names;
     if (!after) return names.note_gone(before->name);
     names.know(host_node(*after));
-    for (const std::string& pod : awaited_claims.take(queue_key("Node", "", names.to_tenant(after->name))))
+    for (const std::string& pod : pods.awaited_claims.take(queue_key("Node", "", names.to_tenant(after->name))))
       queue.add(pod);
   });
-  // Pods may be bound before their Node has come here.
+  // Pods may be bound before the informer has their Node.
   sides("Pod").host->add_handler([this](const kube::CachedPtr&, const kube::CachedPtr& after) {
     if (after) options.context.node_names->meet(after->text({"spec", "nodeName"}));
   });
 }
 
-std::vector<kube::Informer*> Border::copies() const {
+std::vector<kube::Informer*> Border::informers() const {
   std::vector<kube::Informer*> all;
-  for (const Sides& one : kinds)
+  for (const KindSides& one : kinds_)
     for (kube::Informer* copy : {one.tenant.get(), one.host.get()})
       if (copy) all.push_back(copy);
-  if (tenant_namespaces) all.push_back(tenant_namespaces.get());
-  if (host_nodes) all.push_back(host_nodes.get());
+  if (tenant_namespaces_) all.push_back(tenant_namespaces_.get());
+  if (host_nodes_) all.push_back(host_nodes_.get());
   return all;
 }
 
-kube::CachedPtr Border::carried(const Sides& sides, std::string_view tenant_namespace, std::string_view tenant_name) {
+kube::CachedPtr Border::carried(const KindSides& sides, std::string_view tenant_namespace,
+                                std::string_view tenant_name) {
   auto object = sides.tenant->get(tenant_namespace, tenant_name);
   write_for(sides.kind.resource, tenant_namespace, tenant_name, object.get());
   return object;
 }
 
 bool Border::is_used(std::string_view key) const {
-  return std::ranges::any_of(kinds, [&](const Sides& one) {
+  return std::ranges::any_of(kinds_, [&](const KindSides& one) {
     return one.tenant && one.kind.uses_others && !one.tenant->by_index(kUsesIndex, key).empty();
   });
 }
@@ -167,17 +157,17 @@ bool Border::is_used(std::string_view key) const {
 Border::~Border() { stop_informers(); }
 
 void Border::stop_informers() {
-  for (kube::Informer* copy : copies()) copy->stop();
+  for (kube::Informer* copy : informers()) copy->stop();
 }
 
-const Sides* Border::sides_of_key(std::string_view kind) const {
-  for (const Sides& one : kinds)
+const KindSides* Border::sides_of_key(std::string_view kind) const {
+  for (const KindSides& one : kinds_)
     if (one.kind.kind == kind) return &one;
   return nullptr;
 }
 
-const Sides& Border::sides(std::string_view kind) const {
-  const Sides* found = sides_of_key(kind);
+const KindSides& Border::sides(std::string_view kind) const {
+  const KindSides* found = sides_of_key(kind);
   assert(found != nullptr);
   return *found;
 }
@@ -189,37 +179,20 @@ void Border::enqueue(std::string_view kind, const kube::CachedObject& object) {
 int Border::lane_of(std::string_view key) const {
   KeyParts parts = split_key(key);
   if (parts.kind.starts_with(kPast)) parts.kind.remove_prefix(kPast.size());
-  const Sides* found = sides_of_key(parts.kind);
+  const KindSides* found = sides_of_key(parts.kind);
   return found && found->kind.lane ? found->kind.lane(*this, *found, parts.namespace_name, parts.name) : 0;
-}
-
-Document whole(const kube::CachedObject& cached, const SyncedKind& kind) {
-  return whole(cached, kind.api_version(), kind.kubernetes_kind());
-}
-
-Document whole(const kube::CachedObject& cached, std::string_view api_version, std::string_view kind) {
-  Document document = cached.document();
-  Value root = document.root();
-  if (!root.is_object()) root.make_object();
-  root.put("apiVersion", api_version);
-  root.put("kind", kind);
-  return document;
 }
 
 bool is_ours(const Border& border, const Value& host_object) {
   return host_object["metadata"]["labels"][kLabelTenantUid].text() == border.context().virtual_cluster_uid;
 }
 
-TenantIdentity tenant_identity(const Value& host_object) {
-  const Value metadata = host_object["metadata"], annotations = metadata["annotations"];
-  return {metadata["labels"][kLabelTenantNamespace].string(), annotations[kAnnotationTenantName].string(),
-          annotations[kAnnotationTenantUid].string()};
-}
-
-TenantIdentity tenant_identity(const kube::CachedObject& host_object) {
-  return {host_object.text({"metadata", "labels", kLabelTenantNamespace}),
-          host_object.text({"metadata", "annotations", kAnnotationTenantName}),
-          host_object.text({"metadata", "annotations", kAnnotationTenantUid})};
+bool has_lost_label(const Border& border, const Value& host_object, const TenantIdentity& owner) {
+  const Value labels = host_object["metadata"]["labels"];
+  const std::string_view managed_by = labels[kLabelManagedBy].text();
+  const TenantIdentity recorded = tenant_identity(host_object);
+  return labels[kLabelTenantUid].missing() && !owner.uid.empty() && recorded.uid == owner.uid &&
+         (managed_by.empty() || managed_by == border.context().virtual_cluster);
 }
 
 namespace {
@@ -257,8 +230,8 @@ Document make_event(const Border& border, const Value& object, std::string_view 
 Outcome remove_from_tenant(Border& border, const kube::Resource& resource, const kube::CachedObject& tenant_object) {
   kube::DeleteOptions options;
   options.uid = tenant_object.uid;
-  ++border.tenant_writes;
-  const auto removed = border.tenant.remove(resource, tenant_object.namespace_name, tenant_object.name, options);
+  ++border.tenant.writes;
+  const auto removed = border.tenant.client.remove(resource, tenant_object.namespace_name, tenant_object.name, options);
   return removed || removed.error().is(Reason::not_found) ? Outcome() : fail(removed.error());
 }
 
@@ -270,16 +243,16 @@ void record_tenant_event(Border& border, const Value& tenant_object, std::string
   const std::string identity = tenant_object["metadata"]["uid"].string() + std::string(reason) + std::string(message);
   const std::string name = object_name.substr(0, 200) + "." + net::sha256_hex(identity, 16);
   const Document event = make_event(border, tenant_object, type, reason, message, namespace_name, name);
-  const auto created = border.tenant.create(kEvents, namespace_name, event.root());
-  ++border.tenant_writes;
+  const auto created = border.tenant.client.create(kEvents, namespace_name, event.root());
+  ++border.tenant.writes;
   if (created) return;
   if (created.error().is(Reason::already_exists)) {
-    const auto existing = border.tenant.get(kEvents, namespace_name, name);
+    const auto existing = border.tenant.client.get(kEvents, namespace_name, name);
     if (!existing) return;
     Document patch = Document::object();
     patch.root().put("count", existing->root()["count"].integer(1) + 1);
     patch.root().put("lastTimestamp", format_time(border.clock.now()));
-    if (border.tenant.patch(kEvents, namespace_name, name, kube::PatchType::merge, patch.to_json())) return;
+    if (border.tenant.client.patch(kEvents, namespace_name, name, kube::PatchType::merge, patch.to_json())) return;
   }
   log::warning("syncer.event_not_written",
                {{"object", object_name}, {"reason", reason}, {"cause", created.error().message}});

@@ -1,4 +1,4 @@
-#include "sublet/syncer/log_gateway.h"
+#include "sublet/syncer/host_gateway.h"
 
 #include <algorithm>
 #include <array>
@@ -9,6 +9,7 @@
 #include "sublet/kube/client.h"
 #include "sublet/kube/pod_connect.h"
 #include "sublet/kube/pod_proxy.h"
+#include "sublet/kube/tunnel_wire.h"
 #include "sublet/net/duplex.h"
 #include "sublet/net/outbound.h"
 #include "sublet/schema/document.h"
@@ -22,9 +23,11 @@
 #include "syncer/gateway/session_errors.h"
 
 namespace sublet::syncer {
+
+namespace tunnel = kube::tunnel;
+
 namespace {
 
-constexpr std::string_view kPath = "/sublet.dev/v1/tunnel";
 constexpr std::string_view kMetadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 constexpr std::chrono::milliseconds kRetryDelay{500}, kMetricsTimeout{30'000};
 constexpr std::chrono::milliseconds kQuickRetryDelay{20};  // the API server starts beside the syncer
@@ -40,10 +43,10 @@ constexpr std::array<std::string_view, 10> kLogOptions = {"container", "follow",
 // value counts, as the host reads it: an empty container before the one that was judged would be the host's to choose.
 std::string allowed_log_query(const std::string& query) {
   std::string allowed;
-  std::set<std::string> said;
+  std::set<std::string> seen;
   for (const auto& [key, value] : net::parse_query(query)) {
     if (std::ranges::find(kLogOptions, key) == kLogOptions.end()) continue;
-    if ((key == "container" && value.empty()) || !said.insert(key).second) continue;
+    if ((key == "container" && value.empty()) || !seen.insert(key).second) continue;
     allowed += (allowed.empty() ? "?" : "&") + key + "=" + net::percent_encode(value);
   }
   return allowed;
@@ -76,12 +79,6 @@ class Collector final : public net::ResponseObserver {
 
 }  // namespace
 
-// Content type of an answer that says why there is none (sublet/apiserver/tunnel.h).
-constexpr const char* kCallFailed = "application/vnd.sublet.call-failed";
-// How an upgrade comes back (the same).
-constexpr const char* kTunnelProtocol = "sublet-tunnel";
-constexpr const char* kTunnelHostHeader = "Sublet-Host-";
-
 // A request to the pod itself.
 struct PodCall {
   net::OutboundPeer peer;  // without its host
@@ -92,19 +89,19 @@ struct PodCall {
 
 PodCall read_call(const schema::Value& job) {
   PodCall call;
-  call.peer.port = static_cast<int>(job["port"].integer());
-  call.peer.server_name = job["serverName"].string();
-  call.peer.ca_pem = job["ca"].string();
-  call.request.request.method = job["method"].string();
-  call.request.request.target = job["target"].string();
-  call.peer.certificate_pem = job["certificate"].string();
-  call.peer.key_pem = job["key"].string();
-  call.peer.any_certificate = job["anyCertificate"].boolean();
-  call.relayed = job["relayed"].boolean();
-  for (const schema::Value header : job["headers"])
-    call.request.request.headers.add(header["name"].string(), header["value"].string());
-  call.request.request.body = schema::base64_decode(job["body"].text()).value_or("");
-  call.request.timeout = std::chrono::milliseconds(job["timeout"].integer(10'000));
+  call.peer.port = static_cast<int>(job[tunnel::kPort].integer());
+  call.peer.server_name = job[tunnel::kServerName].string();
+  call.peer.ca_pem = job[tunnel::kCa].string();
+  call.request.request.method = job[tunnel::kMethod].string();
+  call.request.request.target = job[tunnel::kTarget].string();
+  call.peer.certificate_pem = job[tunnel::kCertificate].string();
+  call.peer.key_pem = job[tunnel::kKey].string();
+  call.peer.any_certificate = job[tunnel::kAnyCertificate].boolean();
+  call.relayed = job[tunnel::kRelayed].boolean();
+  for (const schema::Value header : job[tunnel::kHeaders])
+    call.request.request.headers.add(header[tunnel::kName].string(), header[tunnel::kValue].string());
+  call.request.request.body = schema::base64_decode(job[tunnel::kBody].text()).value_or("");
+  call.request.timeout = std::chrono::milliseconds(job[tunnel::kTimeout].integer(10'000));
   return call;
 }
 
@@ -122,30 +119,31 @@ struct PodConnect {
 // What crosses is decided here: the API server is the tenant's side.
 PodConnect read_connect(const schema::Value& job) {
   PodConnect connect;
-  connect.subresource = job["subresource"].string();
-  connect.method = job["method"].text() == "GET" ? "GET" : "POST";
-  connect.cause.user = job["user"].string();
-  connect.cause.request_id = job["requestId"].string();
+  connect.subresource = job[tunnel::kSubresource].string();
+  connect.method = job[tunnel::kMethod].text() == "GET" ? "GET" : "POST";
+  connect.cause.user = job[tunnel::kUser].string();
+  connect.cause.request_id = job[tunnel::kRequestId].string();
   net::Headers asked;
-  for (const schema::Value header : job["headers"]) asked.add(header["name"].string(), header["value"].string());
+  for (const schema::Value header : job[tunnel::kHeaders])
+    asked.add(header[tunnel::kName].string(), header[tunnel::kValue].string());
   connect.headers = kube::allowed_upgrade_headers(asked);
   if (!connect.is_proxy()) return connect;
-  const schema::Value proxy = job["proxy"];
-  connect.method = job["method"].string();
+  const schema::Value proxy = job[tunnel::kProxy];
+  connect.method = job[tunnel::kMethod].string();
   connect.headers = kube::proxied_request_headers(asked, true);
-  connect.at = {proxy["scheme"].string(), "", proxy["port"].string()};
-  connect.path = proxy["path"].string();
-  connect.prefix = proxy["prefix"].string();
-  connect.body = schema::base64_decode(proxy["body"].text()).value_or("");
+  connect.at = {proxy[tunnel::kScheme].string(), "", proxy[tunnel::kPort].string()};
+  connect.path = proxy[tunnel::kProxyPath].string();
+  connect.prefix = proxy[tunnel::kPrefix].string();
+  connect.body = schema::base64_decode(proxy[tunnel::kBody].text()).value_or("");
   return connect;
 }
 
 // One log being carried. Everything happens on the loop's thread.
-struct LogStream : std::enable_shared_from_this<LogStream> {
-  LogStream() = default;
-  LogStream(const LogStream&) = delete;
-  LogStream& operator=(const LogStream&) = delete;
-  ~LogStream() {
+struct HostStream : std::enable_shared_from_this<HostStream> {
+  HostStream() = default;
+  HostStream(const HostStream&) = delete;
+  HostStream& operator=(const HostStream&) = delete;
+  ~HostStream() {
     if (host_connection) host_connection->close();
     if (tenant_connection) tenant_connection->close();
   }
@@ -155,7 +153,7 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
   kube::LinkRewriter links;
   net::Loop* loop = nullptr;
   net::Transport* tenant = nullptr;
-  std::function<void(LogStream*)> finished;
+  std::function<void(HostStream*)> finished;
   std::optional<PodCall> call;                   // instead of a log
   std::optional<PodConnect> connect;             // the same
   std::optional<kube::MetricsQuestion> metrics;  // the same, of no pod
@@ -224,15 +222,15 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
 
   void fail_call(const std::string& why) {
     code = 502;
-    content_type = kCallFailed;
+    content_type = tunnel::kCallFailed;
     buffer = why;
     host_ended = true;
     push();
   }
 
   // What a pod's own server says: its headers go with the first piece, and links lead to where the client has it.
-  void begin_proxied(int said, const net::Headers& headers) {
-    code = said;
+  void begin_proxied(int host_code, const net::Headers& headers) {
+    code = host_code;
     connect->answer = kube::proxied_answer_headers(headers, false);
     const std::string from = proxy_path(), &to = connect->prefix;
     if (const auto location = connect->answer.get("Location"); location.starts_with(from))
@@ -260,8 +258,9 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
   void rename_in_error() {
     if (code < 400 || host_pod.empty()) return;
     const HostTextNames names = text_names();
-    if (auto told = call ? "" : tenant_refusal(buffer, names, connect && connect->is_proxy()); !told.empty())
-      buffer = std::move(told);
+    if (auto translated = call ? "" : tenant_refusal(buffer, names, connect && connect->is_proxy());
+        !translated.empty())
+      buffer = std::move(translated);
     else if (node_names && !call && !(connect && connect->is_proxy()))
       buffer = node_names->in_text(buffer);
     for (auto at = buffer.find(host_pod); at != std::string::npos; at = buffer.find(host_pod, at + tenant_pod.size()))
@@ -270,17 +269,18 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
 
   // The host has upgraded: the tenant is to meet it.
   void meet(std::shared_ptr<net::Duplex> host) {
-    const bool errors_told =
+    const bool translates_errors =
         node_names && has_error_channel(connect->subresource, connect->answer.get("Sec-WebSocket-Protocol"));
-    const auto tell = [names = text_names(), kept = node_names](std::string_view message) {
+    const auto translate = [names = text_names(), kept = node_names](std::string_view message) {
       return tenant_session_error(message, names);
     };
-    host_connection = errors_told ? with_errors_told(std::move(host), tell) : std::move(host);
+    host_connection = translates_errors ? with_errors_translated(std::move(host), translate) : std::move(host);
     net::Request request;
     request.method = "GET";
-    request.target = std::string(kPath) + "/" + id;
-    request.headers = {{"Connection", "Upgrade"}, {"Upgrade", kTunnelProtocol}};
-    for (const auto& [name, value] : connect->answer) request.headers.add(std::string(kTunnelHostHeader) + name, value);
+    request.target = std::string(tunnel::kPath) + "/" + id;
+    request.headers = {{"Connection", "Upgrade"}, {"Upgrade", std::string(tunnel::kProtocol)}};
+    for (const auto& [name, value] : connect->answer)
+      request.headers.add(std::string(tunnel::kHostHeader) + name, value);
     tenant_exchange = tenant->start(std::move(request), std::make_shared<TenantMeeting>(shared_from_this()),
                                     std::chrono::milliseconds(0));
   }
@@ -297,7 +297,7 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
   // The tenant's side of an upgrade.
   class TenantMeeting final : public net::UpgradeObserver {
    public:
-    explicit TenantMeeting(const std::shared_ptr<LogStream>& stream) : stream_(stream), loop_(stream->loop) {}
+    explicit TenantMeeting(const std::shared_ptr<HostStream>& stream) : stream_(stream), loop_(stream->loop) {}
     void on_head(int, const net::Headers&) override {}
     void on_body(std::string_view) override {}
     void on_end(Outcome) override {  // no 101: the client has gone
@@ -312,7 +312,7 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
     }
 
    private:
-    const std::weak_ptr<LogStream> stream_;
+    const std::weak_ptr<HostStream> stream_;
     net::Loop* const loop_;
   };
 
@@ -324,12 +324,17 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
     const bool all = buffer.size() <= kPieceMax;
     net::Request request;
     request.method = "POST";
-    request.target = std::string(kPath) + "/" + id + "?code=" + std::to_string(code);
+    request.target =
+        std::string(tunnel::kPath) + "/" + id + "?" + std::string(tunnel::kCode) + "=" + std::to_string(code);
     const bool last = host_ended && all;
-    if (last) request.target += broken ? "&end=broken" : "&end=1";
+    if (last)
+      request.target.append("&")
+          .append(tunnel::kEnd)
+          .append("=")
+          .append(broken ? tunnel::kEndBroken : tunnel::kEndComplete);
     request.headers.set("Content-Type", content_type);
-    if (const auto* said = connect ? &connect->answer : call ? &call->answer : nullptr; said && !sent_any)
-      for (const auto& [name, value] : *said) request.headers.add(std::string(kTunnelHostHeader) + name, value);
+    if (const auto* headers = connect ? &connect->answer : call ? &call->answer : nullptr; headers && !sent_any)
+      for (const auto& [name, value] : *headers) request.headers.add(std::string(tunnel::kHostHeader) + name, value);
     request.body = buffer.substr(0, kPieceMax);
     buffer.erase(0, kPieceMax);
     posting = sent_any = true;
@@ -358,16 +363,16 @@ struct LogStream : std::enable_shared_from_this<LogStream> {
   }
 };
 
-std::string allowed_query(const LogStream& stream, const std::string& query) {
+std::string allowed_query(const HostStream& stream, const std::string& query) {
   if (!stream.connect) return allowed_log_query(query);
   if (stream.connect->is_proxy()) return query.empty() ? "" : "?" + query;  // is_proxy_target() looks at it
   const std::string allowed = kube::allowed_connect_query(stream.connect->subresource, query);
   return allowed.empty() ? "" : "?" + allowed;
 }
 
-struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
+struct HostGateway::Impl : std::enable_shared_from_this<HostGateway::Impl> {
   Impl(net::Loop& loop_, std::shared_ptr<net::Transport> tenant_, std::shared_ptr<net::Transport> host_,
-       LogGatewayOptions options_)
+       HostGatewayOptions options_)
       : loop(loop_),
         tenant(std::move(tenant_)),
         host(std::move(host_)),
@@ -378,7 +383,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     if (stopped) return;
     net::Request request;
     request.method = "GET";
-    request.target = kPath;
+    request.target = tunnel::kPath;
     auto done =
         std::make_shared<Collector>([weak = weak_from_this()](const Outcome& outcome, int code, std::string body) {
           const auto self = weak.lock();
@@ -407,32 +412,33 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
   void open(const std::string& job_text) {
     const auto job = schema::Document::parse_json(job_text);
     if (!job) return log::warning("gateway.bad_job", {{"cause", job.error().message}});
-    if (job->root().has("closed")) {
-      for (const schema::Value id : job->root()["closed"]) close(id.string());
+    if (job->root().has(tunnel::kClosed)) {
+      for (const schema::Value id : job->root()[tunnel::kClosed]) close(id.string());
       return;
     }
-    auto stream = std::make_shared<LogStream>();
-    stream->id = job->root()["id"].string();
+    auto stream = std::make_shared<HostStream>();
+    stream->id = job->root()[tunnel::kId].string();
     stream->loop = &loop;
     stream->tenant = tenant.get();
-    stream->finished = [this](LogStream* over) {
+    stream->finished = [this](HostStream* over) {
       std::erase_if(streams, [&](const auto& kept) { return kept.get() == over; });
     };
-    if (job->root().has("openapi")) return open_openapi(stream, job->root()["openapi"].string());
-    if (job->root().has("metrics")) stream->metrics = kube::MetricsQuestion::read(job->root()["metrics"]);
-    stream->tenant_namespace = job->root()["namespace"].string();
-    stream->tenant_pod = job->root()["pod"].string();
-    stream->tenant_pod_uid = job->root()["uid"].string();
+    if (job->root().has(tunnel::kOpenApi)) return open_openapi(stream, job->root()[tunnel::kOpenApi].string());
+    if (job->root().has(tunnel::kMetrics)) stream->metrics = kube::MetricsQuestion::read(job->root()[tunnel::kMetrics]);
+    stream->tenant_namespace = job->root()[tunnel::kNamespace].string();
+    stream->tenant_pod = job->root()[tunnel::kPod].string();
+    stream->tenant_pod_uid = job->root()[tunnel::kUid].string();
     stream->host_namespace = options.host_namespace;
     stream->node_names = options.node_names;
-    if (!stream->metrics) stream->host_pod = options.host_name(job->root()["namespace"].string(), stream->tenant_pod);
-    if (job->root().has("call")) stream->call = read_call(job->root()["call"]);
-    if (job->root().has("connect")) stream->connect = read_connect(job->root()["connect"]);
+    if (!stream->metrics)
+      stream->host_pod = options.host_name(job->root()[tunnel::kNamespace].string(), stream->tenant_pod);
+    if (job->root().has(tunnel::kCall)) stream->call = read_call(job->root()[tunnel::kCall]);
+    if (job->root().has(tunnel::kConnect)) stream->connect = read_connect(job->root()[tunnel::kConnect]);
     if (stream->connect) {
       stream->connect->at.name = stream->host_pod;
-      stream->connect->cause.key = "pods/" + job->root()["namespace"].string() + "/" + stream->tenant_pod;
+      stream->connect->cause.key = "pods/" + job->root()[tunnel::kNamespace].string() + "/" + stream->tenant_pod;
     }
-    stream->query = allowed_query(*stream, job->root()["query"].string());
+    stream->query = allowed_query(*stream, job->root()[tunnel::kQuery].string());
     const bool too_many = streams.size() >= options.streams_max;
     streams.insert(stream);
     if (too_many)
@@ -446,14 +452,14 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
   }
 
   // The host's OpenAPI: the hashes of what is Kubernetes' own, or one of those documents as it comes.
-  void open_openapi(const std::shared_ptr<LogStream>& stream, const std::string& path) {
+  void open_openapi(const std::shared_ptr<HostStream>& stream, const std::string& path) {
     const bool too_many = streams.size() >= options.streams_max;
     streams.insert(stream);
     if (too_many) return stream->answer(status_of(Reason::too_many_requests, "too many streams are open already"));
     if (!path.empty() && !is_known_document(path))
       return stream->answer(status_of(Reason::not_found, "that is no group version of Kubernetes' own"));
     if (!path.empty()) return get_openapi(*stream, "/" + path, std::make_shared<HostObserver>(stream));
-    get_openapi(*stream, "", collect_for(stream, [](Impl&, LogStream& asked, int code, const std::string& body) {
+    get_openapi(*stream, "", collect_for(stream, [](Impl&, HostStream& asked, int code, const std::string& body) {
       asked.code = code;
       asked.content_type = "application/json";
       asked.buffer = code == 200 ? known_hashes(body) : "";
@@ -461,7 +467,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     }));
   }
 
-  void get_openapi(LogStream& stream, const std::string& path, std::shared_ptr<net::ResponseObserver> observer) {
+  void get_openapi(HostStream& stream, const std::string& path, std::shared_ptr<net::ResponseObserver> observer) {
     stream.host_exchange = host->start(host_get("/openapi/v3" + path, "application/json"), std::move(observer),
                                        std::chrono::milliseconds(0));
   }
@@ -480,19 +486,19 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     if (!options.host_bearer_token.empty()) request.headers.set("Authorization", "Bearer " + options.host_bearer_token);
   }
 
-  void ask_metrics(const std::shared_ptr<LogStream>& stream) {
+  void ask_metrics(const std::shared_ptr<HostStream>& stream) {
     if (!is_offered(stream->metrics->about, options))
-      return stream->answer(status_of(Reason::not_found, "what it uses is not told in this virtual cluster"));
+      return stream->answer(status_of(Reason::not_found, "metrics of it are not available in this virtual cluster"));
     const auto target = host_target(*stream->metrics, options);
     if (!target) return stream->answer(target.error());
     stream->host_exchange =
         host->start(host_get(*target, "application/json"),
                     collect_for(stream,
-                                [](Impl& impl, LogStream& asked, int code, const std::string& body) {
-                                  const net::Response said = tenant_answer(*asked.metrics, impl.options, code, body);
-                                  asked.code = said.code;
+                                [](Impl& impl, HostStream& asked, int code, const std::string& body) {
+                                  const net::Response answer = tenant_answer(*asked.metrics, impl.options, code, body);
+                                  asked.code = answer.code;
                                   asked.content_type = "application/json";
-                                  asked.buffer = said.body;
+                                  asked.buffer = answer.body;
                                   asked.host_ends({});
                                 }),
                     kMetricsTimeout);
@@ -505,7 +511,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     stream->finish();
   }
 
-  std::unique_ptr<net::Exchange> ask_host(const LogStream& stream, std::string_view subresource,
+  std::unique_ptr<net::Exchange> ask_host(const HostStream& stream, std::string_view subresource,
                                           const std::string& query, std::shared_ptr<net::ResponseObserver> observer) {
     const kube::Resource pods{"", "v1", "pods"};
     const bool metadata_only = subresource.empty() && !stream.goes_by_address();
@@ -515,8 +521,8 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
   }
 
   /// The host's whole answer, for a stream that still waits for it.
-  using Heard = void (*)(Impl& impl, LogStream& stream, int code, const std::string& body);
-  std::shared_ptr<Collector> collect_for(const std::shared_ptr<LogStream>& stream, Heard heard) {
+  using Heard = void (*)(Impl& impl, HostStream& stream, int code, const std::string& body);
+  std::shared_ptr<Collector> collect_for(const std::shared_ptr<HostStream>& stream, Heard heard) {
     return std::make_shared<Collector>([weak = std::weak_ptr(stream), self = weak_from_this(), to = &loop, heard](
                                            Outcome outcome, int code, std::string body) {
       // The exchange must not be destroyed from within its own callback.
@@ -530,14 +536,14 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     });
   }
 
-  void ask_whose(const std::shared_ptr<LogStream>& stream) {
+  void ask_whose(const std::shared_ptr<HostStream>& stream) {
     stream->host_exchange = ask_host(
-        *stream, "", "", collect_for(stream, [](Impl& impl, LogStream& asked, int code, const std::string& body) {
+        *stream, "", "", collect_for(stream, [](Impl& impl, HostStream& asked, int code, const std::string& body) {
           impl.told_whose(asked.shared_from_this(), code, body);
         }));
   }
 
-  void told_whose(const std::shared_ptr<LogStream>& stream, int code, const std::string& body) {
+  void told_whose(const std::shared_ptr<HostStream>& stream, int code, const std::string& body) {
     if (code != 200) {
       stream->code = code;
       stream->content_type = "application/json";
@@ -560,7 +566,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
 
   // A name that is the host pod's alone, so that nothing else is asked for, whoever stands before the host's API
   // server.
-  void proxy_to_pod(const std::shared_ptr<LogStream>& stream) {
+  void proxy_to_pod(const std::shared_ptr<HostStream>& stream) {
     PodConnect& connect = *stream->connect;
     const auto at = kube::parse_proxy_name(connect.at.text());
     const auto query = std::string_view(stream->query).substr(std::min<std::size_t>(stream->query.size(), 1));
@@ -578,7 +584,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
         host->start(std::move(request), std::make_shared<HostUpgrade>(stream), std::chrono::milliseconds(0));
   }
 
-  void connect_pod(const std::shared_ptr<LogStream>& stream) {
+  void connect_pod(const std::shared_ptr<HostStream>& stream) {
     if (stream->connect->is_proxy()) return proxy_to_pod(stream);
     if (!kube::is_connect_subresource(stream->connect->subresource))
       return stream->answer(status_of(Reason::not_found, "pods have no sessions of that kind"));
@@ -593,7 +599,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
         host->start(std::move(request), std::make_shared<HostUpgrade>(stream), std::chrono::milliseconds(0));
   }
 
-  void call_pod(const std::shared_ptr<LogStream>& stream, const schema::Value& pod) {
+  void call_pod(const std::shared_ptr<HostStream>& stream, const schema::Value& pod) {
     const std::string name = "pod " + stream->tenant_pod;
     if (pod["spec"]["hostNetwork"].boolean())
       return stream->fail_call(name + " is on the network of its node, where nothing of a virtual cluster is called");
@@ -618,7 +624,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
                       });
   }
 
-  void relay_from_pod(const std::shared_ptr<LogStream>& stream) {
+  void relay_from_pod(const std::shared_ptr<HostStream>& stream) {
     const auto transport = outbound.transport_to(stream->call->peer);
     if (!transport) return stream->fail_call(transport.error().message);
     stream->host_exchange = (*transport)
@@ -630,19 +636,19 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
   template <class Base>
   class Feeder : public Base {
    public:
-    explicit Feeder(const std::shared_ptr<LogStream>& stream) : stream_(stream), loop_(stream->loop) {}
+    explicit Feeder(const std::shared_ptr<HostStream>& stream) : stream_(stream), loop_(stream->loop) {}
     void on_head(int code, const net::Headers& headers) override {
-      on_loop([code, type = std::string(headers.get("Content-Type"))](LogStream& stream) {
+      on_loop([code, type = std::string(headers.get("Content-Type"))](HostStream& stream) {
         stream.code = code;
         if (!type.empty()) stream.content_type = type;
         stream.push();
       });
     }
     void on_body(std::string_view chunk) override {
-      on_loop([text = std::string(chunk)](LogStream& stream) { stream.take(text); });
+      on_loop([text = std::string(chunk)](HostStream& stream) { stream.take(text); });
     }
     void on_end(Outcome outcome) override {
-      on_loop([result = std::move(outcome)](LogStream& stream) { stream.host_ends(result); });
+      on_loop([result = std::move(outcome)](HostStream& stream) { stream.host_ends(result); });
     }
 
    protected:
@@ -654,7 +660,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
     }
 
    private:
-    std::weak_ptr<LogStream> stream_;
+    std::weak_ptr<HostStream> stream_;
     net::Loop* loop_;
   };
   using HostObserver = Feeder<net::ResponseObserver>;
@@ -664,7 +670,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
    public:
     using HostObserver::HostObserver;
     void on_head(int code, const net::Headers& headers) override {
-      on_loop([code, headers](LogStream& stream) {
+      on_loop([code, headers](HostStream& stream) {
         stream.code = code;
         stream.call->answer = kube::proxied_answer_headers(headers, false);
         stream.content_type = std::string(headers.get("Content-Type"));
@@ -677,7 +683,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
    public:
     using Feeder::Feeder;
     void on_head(int code, const net::Headers& headers) override {
-      on_loop([code, headers](LogStream& stream) {
+      on_loop([code, headers](HostStream& stream) {
         PodConnect& connect = *stream.connect;
         if (code == 101) {
           connect.answer = connect.is_proxy() ? kube::proxied_answer_headers(headers, true)
@@ -691,7 +697,7 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
       });
     }
     void on_upgrade(std::shared_ptr<net::Duplex> connection) override {
-      on_loop([connection = std::move(connection)](LogStream& stream) {
+      on_loop([connection = std::move(connection)](HostStream& stream) {
         if (!stream.over) stream.meet(connection);
       });
     }
@@ -699,20 +705,20 @@ struct LogGateway::Impl : std::enable_shared_from_this<LogGateway::Impl> {
 
   net::Loop& loop;
   std::shared_ptr<net::Transport> tenant, host;
-  LogGatewayOptions options;
+  HostGatewayOptions options;
   net::OutboundClient outbound;
   // The loop's thread only:
   std::unique_ptr<net::Exchange> poll_exchange;
   int failed_polls = 0;  // in a row
-  std::set<std::shared_ptr<LogStream>> streams;
+  std::set<std::shared_ptr<HostStream>> streams;
   bool stopped = false;
 };
 
-LogGateway::LogGateway(net::Loop& loop, std::shared_ptr<net::Transport> tenant, std::shared_ptr<net::Transport> host,
-                       LogGatewayOptions options)
+HostGateway::HostGateway(net::Loop& loop, std::shared_ptr<net::Transport> tenant, std::shared_ptr<net::Transport> host,
+                         HostGatewayOptions options)
     : impl_(std::make_shared<Impl>(loop, std::move(tenant), std::move(host), std::move(options))) {}
 
-LogGateway::~LogGateway() {
+HostGateway::~HostGateway() {
   impl_->loop.run_sync([this] {
     impl_->stopped = true;
     impl_->poll_exchange.reset();
@@ -720,7 +726,7 @@ LogGateway::~LogGateway() {
   });
 }
 
-void LogGateway::start() {
+void HostGateway::start() {
   impl_->loop.post([weak = std::weak_ptr(impl_)] {
     if (const auto self = weak.lock()) self->poll();
   });

@@ -1,5 +1,5 @@
 // The line in front of a host that does not answer, by a clock of the test's and the real queue.
-#include "syncer/outage.h"
+#include "syncer/border/outage.h"
 
 #include <gtest/gtest.h>
 
@@ -19,18 +19,18 @@ class OutageTest : public testing::Test {
   /// the others ask nobody.
   void work() {
     while (const auto key = queue.try_get()) {
-      if (outage.may_pass(*key)) {
+      if (outage.may_work(*key)) {
         worked.push_back(*key);
         const bool asks = !key->starts_with("own");
         const bool found = answers && !never_answered.contains(*key);
         if (asks) {
           ++requests;
-          outage.heard(found);
+          outage.note_answer(found);
         }
         if (asks && !found) {
-          outage.in_vain(*key);
+          outage.add_unanswered(*key);
         } else {
-          outage.passed();
+          outage.note_progress();
           done.insert(*key);
           queue.forget(*key);
         }
@@ -74,7 +74,7 @@ TEST_F(OutageTest, AnAnswerToSomebodyElseOpensTheWayAtOnce) {
   for (int i = 0; i < 10; ++i) queue.add("pod/" + std::to_string(i));
   work_for(seconds(30));
   answers = true;
-  outage.heard(true);
+  outage.note_answer(true);
   work();  // no time passes
   EXPECT_EQ(done.size(), 10u);
 }
@@ -105,18 +105,19 @@ TEST_F(OutageTest, WhatNeedsNoHostPasses) {
 TEST_F(OutageTest, WhoWaitsForLongIsToBeToldOnce) {
   answers = false;
   for (const char* key : {"pod/a", "pod/b", "pod/c"}) queue.add(key);
-  work_for(Outage::kTold - seconds(1));
-  EXPECT_TRUE(outage.to_be_told().empty());
+  work_for(Outage::kReportAfter - seconds(1));
+  EXPECT_TRUE(outage.take_due_reports().empty());
   work_for(seconds(2));
-  const auto told = outage.to_be_told();
+  const auto told = outage.take_due_reports();
   EXPECT_EQ(std::set<std::string>(told.begin(), told.end()), (std::set<std::string>{"pod/a", "pod/b", "pod/c"}));
   queue.add("pod/d");
   work_for(minutes(1));
-  EXPECT_EQ(outage.to_be_told(), std::vector<std::string>{"pod/d"}) << "the others have been tried again meanwhile";
+  EXPECT_EQ(outage.take_due_reports(), std::vector<std::string>{"pod/d"})
+      << "the others have been tried again meanwhile";
   answers = true;
   work_for(seconds(10));
   EXPECT_EQ(done.size(), 4u);
-  EXPECT_TRUE(outage.to_be_told().empty());
+  EXPECT_TRUE(outage.take_due_reports().empty());
 }
 
 TEST_F(OutageTest, OneThatIsNotAnsweredOnceIsTriedAgainSoon) {
@@ -138,7 +139,7 @@ TEST_F(OutageTest, ATryThatHangsKeepsNobodyFromTheNext) {
   for (int i = 0; i < 10 && !hangs; ++i) {
     clock.advance(Outage::kFirstPause);
     while (auto key = queue.try_get()) {
-      if (outage.may_pass(*key)) {
+      if (outage.may_work(*key)) {
         hangs = std::move(key);
         break;
       }

@@ -1,4 +1,4 @@
-#include "syncer/change_pace.h"
+#include "syncer/border/change_pace.h"
 
 #include <gtest/gtest.h>
 

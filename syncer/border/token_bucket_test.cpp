@@ -1,4 +1,4 @@
-#include "syncer/token_bucket.h"
+#include "syncer/border/token_bucket.h"
 
 #include <gtest/gtest.h>
 

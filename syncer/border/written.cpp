@@ -1,4 +1,4 @@
-#include "syncer/to_host/written.h"
+#include "syncer/border/written.h"
 
 #include <charconv>
 #include <vector>
@@ -95,14 +95,14 @@ void append(std::string& text, char what, std::string_view name, std::string_vie
 }  // namespace
 
 std::string resources_digest(const Value& owner) {
-  std::string said;
+  std::string text;
   for (const char* list : {"requests", "limits"})
     for (const char* resource : kResizable)
       if (const Value amount = owner["resources"][list][resource])
-        said += std::string(list) + resource + amount.to_json();
+        text += std::string(list) + resource + amount.to_json();
   for (const Value policy : owner["resizePolicy"])
-    if (policy["restartPolicy"].text() != "NotRequired") said += policy.to_json();
-  return said.empty() ? said : value_digest(said);
+    if (policy["restartPolicy"].text() != "NotRequired") text += policy.to_json();
+  return text.empty() ? text : value_digest(text);
 }
 
 std::string value_digest(std::string_view value) { return net::sha256_hex(value, kValueDigestChars); }

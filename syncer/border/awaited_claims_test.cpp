@@ -1,4 +1,4 @@
-#include "syncer/to_host/awaited_claims.h"
+#include "syncer/border/awaited_claims.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "syncer/outage.h"
+#include "syncer/border/outage.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,7 +15,7 @@ namespace {
 // The line's own key on the queue: when a pause is over. No key of a kind is such.
 const std::string kTurn = "~turn";
 
-using Heard = std::function<void(bool answered)>;
+using Report = std::function<void(const Answer&)>;
 
 /// An API server says in JSON that a part of it is away; what stands before one that is gone says 502 to 504 in its own
 /// words.
@@ -24,63 +24,70 @@ bool from_the_server(int code, const net::Headers& headers) {
   return code == 503 && headers.get("Content-Type").starts_with("application/json");
 }
 
-class TellingObserver final : public net::ResponseObserver {
+class ReportingObserver final : public net::ResponseObserver {
  public:
-  TellingObserver(std::shared_ptr<net::ResponseObserver> observer, Heard heard)
-      : observer_(std::move(observer)), heard_(std::move(heard)) {}
+  ReportingObserver(std::shared_ptr<net::ResponseObserver> observer, Clock& clock, Report report)
+      : observer_(std::move(observer)), clock_(clock), started_(clock.steady_now()), report_(std::move(report)) {}
   void on_head(int code, const net::Headers& headers) override {
     answered_ = true;
-    heard_(from_the_server(code, headers));
+    report_({from_the_server(code, headers), code, {}, elapsed()});
     observer_->on_head(code, headers);
   }
   void on_body(std::string_view chunk) override { observer_->on_body(chunk); }
   void on_end(Outcome outcome) override {
-    if (!outcome && !answered_) heard_(false);
+    if (!outcome && !answered_) report_({false, 0, outcome.error().message, elapsed()});
     observer_->on_end(std::move(outcome));
   }
 
  private:
+  milliseconds elapsed() const { return std::chrono::duration_cast<milliseconds>(clock_.steady_now() - started_); }
+
   const std::shared_ptr<net::ResponseObserver> observer_;
-  const Heard heard_;
+  Clock& clock_;
+  const SteadyTime started_;
+  const Report report_;
   bool answered_ = false;
 };
 
-class TellingTransport final : public net::Transport {
+class ReportingTransport final : public net::Transport {
  public:
-  TellingTransport(kube::Client client, Heard heard) : client_(std::move(client)), heard_(std::move(heard)) {}
+  ReportingTransport(kube::Client client, Clock& clock, Report report)
+      : client_(std::move(client)), clock_(clock), report_(std::move(report)) {}
   std::unique_ptr<net::Exchange> start(net::Request request, std::shared_ptr<net::ResponseObserver> observer,
                                        milliseconds timeout) override {
-    return client_.transport().start(std::move(request), std::make_shared<TellingObserver>(std::move(observer), heard_),
-                                     timeout);
+    return client_.transport().start(
+        std::move(request), std::make_shared<ReportingObserver>(std::move(observer), clock_, report_), timeout);
   }
 
  private:
-  const kube::Client client_;  // whose transport it is
-  const Heard heard_;
+  const kube::Client client_;  // owns the transport
+  Clock& clock_;
+  const Report report_;
 };
 
 }  // namespace
 
-kube::Client telling(kube::Client client, Heard heard) {
+kube::Client reporting(kube::Client client, Clock& clock, Report report) {
   kube::ClientOptions options = client.options();
-  return kube::Client(std::make_shared<TellingTransport>(std::move(client), std::move(heard)), std::move(options));
+  return kube::Client(std::make_shared<ReportingTransport>(std::move(client), clock, std::move(report)),
+                      std::move(options));
 }
 
-void Outage::heard(bool answered) {
+void Outage::note_answer(bool answered) {
   silent_ = !answered;
   if (!answered || !closed_) return;
   const MutexLock lock(mutex_);
   if (closed_) open();
 }
 
-bool Outage::may_pass(const std::string& key) {
+bool Outage::may_work(const std::string& key) {
   if (!closed_ && key != kTurn) return true;
   const MutexLock lock(mutex_);
   if (key == kTurn) return take_turn(), false;
   if (!closed_) return true;
   const SteadyTime now = clock_.steady_now();
   const bool is_new = !waits_.contains(key);
-  const bool goes = now >= next_ || (is_new && tried_ < kWitnesses);
+  const bool goes = now >= next_ || (is_new && tried_ < kSilentKeys);
   if (goes) {
     leave(key);
     next_ = now + pause();  // should this one never come back
@@ -91,7 +98,7 @@ bool Outage::may_pass(const std::string& key) {
   return goes;
 }
 
-void Outage::in_vain(const std::string& key) {
+void Outage::add_unanswered(const std::string& key) {
   const MutexLock lock(mutex_);
   const SteadyTime now = clock_.steady_now();
   if (!closed_) {
@@ -107,7 +114,7 @@ void Outage::in_vain(const std::string& key) {
   ask_turn();
 }
 
-void Outage::passed() {
+void Outage::note_progress() {
   if (!closed_) return;
   const MutexLock lock(mutex_);
   if (!closed_) return;
@@ -120,11 +127,11 @@ std::size_t Outage::waiting() const {
   return waits_.size();
 }
 
-std::vector<std::string> Outage::to_be_told() {
+std::vector<std::string> Outage::take_due_reports() {
   if (!closed_) return {};
   const MutexLock lock(mutex_);
-  if (!closed_ || clock_.steady_now() - closed_since_ < kTold) return {};
-  return std::exchange(untold_, {});
+  if (!closed_ || clock_.steady_now() - closed_since_ < kReportAfter) return {};
+  return std::exchange(unreported_, {});
 }
 
 milliseconds Outage::pause() { return in_upper_half(doubled(kFirstPause, kLongestPause, tries_), random_); }
@@ -132,7 +139,7 @@ milliseconds Outage::pause() { return in_upper_half(doubled(kFirstPause, kLonges
 void Outage::wait(const std::string& key, bool tried) {
   const auto [place, is_new] = waits_.try_emplace(key, tried);
   if (is_new) line_.push_back(key);
-  if (told_.insert(key).second) untold_.push_back(key);
+  if (reported_.insert(key).second) unreported_.push_back(key);
   if (tried && (is_new || !place->second)) ++tried_;
   place->second = place->second || tried;
 }
@@ -160,7 +167,7 @@ void Outage::take_turn() {
 
 void Outage::open() {
   const auto lasted = clock_.steady_now() - closed_since_;
-  const bool long_one = lasted >= kNoKeysFault;
+  const bool long_one = lasted >= kLongOutage;
   if (long_one)
     log::info("syncer.host_back", {{"away_seconds", std::chrono::duration_cast<std::chrono::seconds>(lasted).count()},
                                    {"waiting", waits_.size()}});
@@ -172,8 +179,8 @@ void Outage::open() {
   }
   line_.clear();
   waits_.clear();
-  told_.clear();
-  untold_.clear();
+  reported_.clear();
+  unreported_.clear();
   closed_ = false;
 }
 
