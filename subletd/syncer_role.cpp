@@ -85,7 +85,7 @@ class SyncerRole final : public RoleProgram {
     if (auto learnt = syncer::learn_served_kinds(host, *context); !learnt) return learnt;
     syncer::SyncerOptions options;
     options.context = *context;
-    options.health_path = cluster->syncer_folder() + "/health.json";
+    options.health_path = layout.syncer_folder() + "/health.json";
     options.kinds_changed = request_stop;  // the supervisor restarts it
     net::HttpClientOptions streams;
     streams.connections_max = syncer::kGatewayStreamsMax + kAnswersBesideStreams;
