@@ -7,17 +7,17 @@ namespace sublet::cli {
 namespace {
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
-std::string message;  // what the handler writes; not changed while the handler is installed
+std::string hint_text;  // what the handler writes; unchanged while the handler is installed
 
 void end(int signal) {
-  (void)!::write(STDERR_FILENO, message.data(), message.size());
+  (void)!::write(STDERR_FILENO, hint_text.data(), hint_text.size());
   ::_exit(128 + signal);
 }
 
 }  // namespace
 
 InterruptHint::InterruptHint(const std::string& how_to_go_on) {
-  message = "\nsublet: interrupted; " + how_to_go_on + "\n";
+  hint_text = "\nsublet: interrupted; " + how_to_go_on + "\n";
   for (const int signal : kSignals) ::signal(signal, end);
 }
 

@@ -6,12 +6,10 @@
 
 namespace sublet::cli {
 
-using nlohmann::json;
+nlohmann::json json_object(const std::string& kind) { return {{"apiVersion", "cli.sublet.dev/v1"}, {"kind", kind}}; }
 
-json json_object(const std::string& kind) { return {{"apiVersion", "cli.sublet.dev/v1"}, {"kind", kind}}; }
-
-json cluster_json(const cluster::VirtualCluster& cluster, const cluster::LogPlaces& logs) {
-  json out = json_object("VirtualCluster");
+nlohmann::json cluster_json(const cluster::VirtualCluster& cluster, const cluster::LogPlaces& logs) {
+  nlohmann::json out = json_object("VirtualCluster");
   out["name"] = cluster.name;
   out["namespace"] = cluster.host_namespace;
   out["created"] = cluster.created;
@@ -26,8 +24,8 @@ json cluster_json(const cluster::VirtualCluster& cluster, const cluster::LogPlac
   return out;
 }
 
-void print_json(const json& document) {
-  std::printf("%s\n", document.dump(2, ' ', false, json::error_handler_t::replace).c_str());
+void print_json(const nlohmann::json& document) {
+  std::printf("%s\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   std::fflush(stdout);
 }
 

@@ -9,7 +9,7 @@
 namespace sublet::controllers {
 namespace {
 
-constexpr std::string_view kAccounts = "system:serviceaccount:kube-system:";
+constexpr std::string_view kControllerAccounts = "system:serviceaccount:kube-system:";
 
 std::vector<std::string> parts_of_path(std::string_view target) {
   std::vector<std::string> parts;
@@ -119,9 +119,9 @@ std::function<std::unique_ptr<kube::Client>(const std::string& user)> clients_wi
     identity.common_name = user;
     if (!user.empty()) identity.organizations = {"system:serviceaccounts", "system:serviceaccounts:kube-system"};
     auto transport = net::make_in_process_transport(handler, identity, loop);
-    if (!user.starts_with(kAccounts)) return std::make_unique<kube::Client>(std::move(transport));
+    if (!user.starts_with(kControllerAccounts)) return std::make_unique<kube::Client>(std::move(transport));
     return std::make_unique<kube::Client>(
-        std::make_unique<CheckedTransport>(std::move(transport), user.substr(kAccounts.size())));
+        std::make_unique<CheckedTransport>(std::move(transport), user.substr(kControllerAccounts.size())));
   };
 }
 

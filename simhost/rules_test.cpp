@@ -360,10 +360,10 @@ TEST(PodRun, HostNamesAreTheKubelets) {
 
 /// The world of the only container of a pod.
 struct WorldOf {
-  schema::Document pod;
-  Trees volumes, host_paths;
+  schema::Document pod{};
+  Trees volumes{}, host_paths{};
   SeededRandom random{1};
-  std::map<std::string, std::string> objects;  // JSON by name
+  std::map<std::string, std::string> objects{};  // JSON by name
   Lookup lookup = [this](Dependency::Kind, std::string_view name) {
     const auto found = objects.find(std::string(name));
     if (found == objects.end()) return kube::CachedPtr();

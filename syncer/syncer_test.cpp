@@ -112,16 +112,22 @@ TEST_F(SyncerTest, APodCrossesWithWhatItUsesAndItsStatusComesBack) {
 // kubernetes#116410: a Job that waits for its pods' end would wait for ever.
 TEST_F(SyncerTest, APodThatAFinalizerKeepsHasFailedOnceItsHostPodIsGone) {
   start_syncer();
-  for (const std::string& name : {"by-tenant", "by-host"}) {
+  for (const std::string name : {"by-tenant", "by-host"}) {
     create_pod(name, R"(,"terminationGracePeriodSeconds":0)", R"(,"finalizers":["example.com/stays"])");
     await_host_pod(name);
     run_on_host(name);
     host_status(name, R"({"conditions":[{"type":"Ready","status":"True"}]})");
-    eventually([&] { return !tenant_pod(name)["status"]["conditions"].empty(); }, name + " is ready");
+    await_phase(name, "Running");
+    const auto is_ready = [&] {
+      for (const Document pod = tenant_pod(name); const Value condition : pod["status"]["conditions"])
+        if (condition["type"].text() == "Ready" && condition["status"].text() == "True") return true;
+      return false;
+    };
+    eventually(is_ready, name + " is ready");
   }
   tenant.remove(kPods, kTenantNamespace, "by-tenant");
   host.remove(kPods, kHostNamespace, host_name_of("by-host"), 0);
-  for (const std::string& name : {"by-tenant", "by-host"}) {
+  for (const std::string name : {"by-tenant", "by-host"}) {
     await_phase(name, "Failed");
     const Document pod = tenant_pod(name);
     const Value container = pod["status"]["containerStatuses"].at(0);

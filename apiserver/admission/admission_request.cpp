@@ -12,7 +12,7 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-std::string_view operation_of(WriteVerb verb) {
+std::string_view operation_name(WriteVerb verb) {
   switch (verb) {
     case WriteVerb::update:
       return "UPDATE";
@@ -105,7 +105,7 @@ void put_options(Value request, const WriteContext& context, std::string_view op
 AdmissionRequest::AdmissionRequest(const Attempt& attempt)
     : attempt_(attempt),
       served_(attempt.context.served ? *attempt.context.served : attempt.context.resource),
-      operation_(operation_of(attempt.verb)),
+      operation_(operation_name(attempt.verb)),
       name_(attempt.context.request_name),
       namespace_(attempt.context.namespace_name) {
   // A name that the server generates is not visible yet.

@@ -15,7 +15,7 @@ namespace {
 using schema::Document;
 using schema::Value;
 
-constexpr int kFew = 2500, kTimes = 8, kRuns = 3;
+constexpr int kFew = 2500, kTimes = 8, kMeasurements = 3;
 // A square costs kTimes times as much per member; noise and hashing far less than half of that.
 constexpr double kGrowthMax = kTimes * kTimes / 2.0;
 
@@ -27,7 +27,7 @@ double thread_seconds() {
 
 double least_seconds(const std::function<void()>& work) {
   double least = 1e9;
-  for (int i = 0; i < kRuns; ++i) {
+  for (int i = 0; i < kMeasurements; ++i) {
     const double begun = thread_seconds();
     work();
     least = std::min(least, thread_seconds() - begun);
@@ -101,7 +101,7 @@ class Growth : public testing::TestWithParam<Case> {};
 // Made on the host, and then changed in every value: whoever compares or looks up one member after the other shows.
 TEST_P(Growth, CostOfCrossingIsLinear) {
   const TranslateContext context = growth_context();
-  const auto seconds = [&](int members) {
+  const auto cost = [&](int members) {
     const Document object = large_object(GetParam(), members);
     return least_seconds([&] {
       auto translated = translate(context, GetParam().kind, object.root(), Operation::create);
@@ -119,8 +119,8 @@ TEST_P(Growth, CostOfCrossingIsLinear) {
       EXPECT_TRUE(patch.root().empty()) << patch.to_json().substr(0, 300);
     });
   };
-  (void)seconds(kFew);
-  const double few = seconds(kFew), many = seconds(kFew * kTimes);
+  (void)cost(kFew);
+  const double few = cost(kFew), many = cost(kFew * kTimes);
   EXPECT_LT(many, few * kGrowthMax + 0.02)
       << few << " s for " << kFew << " members, " << many << " s for " << kFew * kTimes;
 }
