@@ -65,12 +65,12 @@ if(BUILD_TESTING)
   include(GoogleTest)
 endif()
 
-# Include paths. A target is compiled with include paths that hold only the headers it may use: the private headers of its own
-# folder, and the contracts (include/sublet/<folder>/) of its folder and of the folders that it links. Each path is a folder of
-# symbolic links in the build tree, so "store/tree.h" means the same file wherever it can be found.
-# tools/check-layers checks which includes and links ARCHITECTURE.md allows.
-function(sublet_include_path OUT KIND NAME TARGET_FOLDER)  # sets OUT to an include path that holds only NAME
-  set(path ${CMAKE_BINARY_DIR}/include-paths/${KIND})
+# The walls. A target is compiled with include paths that hold nothing but what it may see: its own folder's private headers,
+# and the contracts (include/sublet/<folder>/) of its folder and of the folders that it links. The paths are folders of links
+# in the build tree, so that "store/state/tree.h" names the same file everywhere, where it can be seen at all.
+# tools/check-layers says which links and includes ARCHITECTURE.md allows.
+function(sublet_wall OUT KIND NAME TARGET_FOLDER)  # OUT: an include path below which only NAME can be found
+  set(path ${CMAKE_BINARY_DIR}/walls/${KIND})
   string(REPLACE "/" "_" flat ${NAME})
   get_filename_component(parent ${path}/${flat}/${NAME} DIRECTORY)
   file(MAKE_DIRECTORY ${parent})
@@ -81,7 +81,7 @@ endfunction()
 # sublet_private_headers(TARGET folder...): TARGET (a test, a benchmark, a main file) may include these folders' private headers.
 function(sublet_private_headers TARGET)
   foreach(folder ${ARGN})
-    sublet_include_path(path private ${folder} ${CMAKE_SOURCE_DIR}/${folder})
+    sublet_wall(path private ${folder} ${CMAKE_SOURCE_DIR}/${folder})
     target_include_directories(${TARGET} PRIVATE ${path})
   endforeach()
 endfunction()
@@ -146,7 +146,7 @@ function(sublet_library NAME)
     sublet_private_headers(${target} ${folder})
   endforeach()
   if(EXISTS ${CMAKE_SOURCE_DIR}/include/sublet/${room})
-    sublet_include_path(contracts contracts sublet/${room} ${CMAKE_SOURCE_DIR}/include/sublet/${room})
+    sublet_wall(contracts contracts sublet/${room} ${CMAKE_SOURCE_DIR}/include/sublet/${room})
     foreach(target ${compiled})
       target_include_directories(${target} PUBLIC ${contracts})
     endforeach()
