@@ -30,7 +30,7 @@ test-sanitizers: deps ## the same under ASan+UBSan, and the concurrent folders u
 
 test-quick: deps ## unit tests of the dev build only, for every save
 	@JOBS=$(JOBS) tools/build dev all
-	@ctest --test-dir build/dev -LE 'fault|e2e|fuzz|history|simulation|attacks|growth|cel|smd|schema-gen|walls|format' -j$$(($(JOBS) * 3 / 2)) --output-on-failure
+	@ctest --test-dir build/dev -LE 'fault|e2e|fuzz|history|simulation|attacks|growth|cel|smd|schema-gen|layers|format|habits' -j$$(($(JOBS) * 3 / 2)) --output-on-failure
 
 test-host: build ## the tests against a real kube-apiserver, built from pinned modules by tools/testhost
 	@tools/run-host-tests
@@ -64,8 +64,10 @@ bench-peers: build ## sublet beside kube-apiserver+etcd, +kine and vCluster in o
 format: ## clang-format everything
 	@tools/sources | xargs clang-format -i
 
-lint: deps ## formatting, every source compiled alone, and clang-tidy (of the whole tree, or of FILES=..., regular expressions)
+lint: deps ## formatting, habits, every source compiled alone, and clang-tidy (of the whole tree, or of FILES=..., regular expressions)
 	@tools/check-format
+	@tools/check-layers
+	@tools/check-habits
 	@tools/lint $(FILES)
 
 coverage: deps ## unit tests of a build with coverage: lines per folder, the largest untested functions; publishes nothing

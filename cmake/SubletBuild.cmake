@@ -67,8 +67,8 @@ endif()
 
 # The walls. A target is compiled with include paths that hold nothing but what it may see: its own folder's private headers,
 # and the contracts (include/sublet/<folder>/) of its folder and of the folders that it links. The paths are folders of links
-# in the build tree, so that "store/tree.h" names the same file everywhere, where it can be seen at all.
-# tools/check-walls says which links and includes ARCHITECTURE.md allows.
+# in the build tree, so that "store/state/tree.h" names the same file everywhere, where it can be seen at all.
+# tools/check-layers says which links and includes ARCHITECTURE.md allows.
 function(sublet_wall OUT KIND NAME TARGET_FOLDER)  # OUT: an include path below which only NAME can be found
   set(path ${CMAKE_BINARY_DIR}/walls/${KIND})
   string(REPLACE "/" "_" flat ${NAME})

@@ -1,4 +1,4 @@
-// Pruning and defaulting of custom resources by their schema (upstream's apiserver/schema/pruning and defaulting).
+// Pruning and defaulting of custom resources by their schema (upstream's packages pruning and defaulting).
 // Documents are changed in place. Pure; any thread.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Rules: the x-kubernetes-validations of a schema, compiled (upstream's apiserver/schema/cel). The one place that knows
+// Rules: the x-kubernetes-validations of a schema, compiled (upstream's package cel). The one place that knows
 // the CEL engine's contract.
 //
 // Compiled once, off the loops; checking is bounded by the engine's costs. Immutable; any thread.

@@ -56,7 +56,7 @@ class SqliteLogTest : public testing::Test {
   /// Whether another process, be it of another program, may read the database: what the kernel says of the locks that
   /// SQLite's reading would take. (SQLite itself, in a forked child, would believe what it remembers of its parent.)
   bool readable_elsewhere() const {
-    constexpr off_t kSharedFirst = 0x40000002, kSharedSize = 510;  // https://sqlite.org/src: os.h
+    constexpr off_t kSharedFirst = 0x40000002, kSharedSize = 510;  // as in SQLite's source
     const pid_t child = ::fork();
     if (child == 0) {
       struct flock wanted {};

@@ -31,7 +31,7 @@ constexpr KeyRow kHostKeys[] = {
     {"nvidia.com/container.*"},  // KAI Scheduler 0.18: container.<name>.gpus.devices
     {"runai-gpu"},
     {"run.ai/mig-mapping"},
-    {"*gpuuuid"},  // HAMi and Volcano: <vendor>/use-gpuuuid, <vendor>/nouse-gpuuuid, volcano.sh/vgpu-use-gpuuuid
+    {"*gpuuuid"},  // HAMi and Volcano: <vendor>/use-gpuuuid, <vendor>/nouse-gpuuuid, and Volcano's vgpu-use-gpuuuid
     {"*-devices-to-allocate"},
     {"*-devices-allocated"},
     {"hami.io/vgpu-*"},

@@ -6,7 +6,7 @@
 //                    --crash-before N or --crash-after N: with a crash at that write more
 //   --every-write SEED  that one again and again, each time with a crash more: before and after each of its writes in
 //   turn
-//   --mutant NAME    the syncer with that fault built in (tests/simulation/mutants/): passes when a seed fails
+//   --mutant NAME    the syncer with that fault built in (tests/simulation/mutants.toml): passes when a seed fails
 // Exit code 1: something was found, or a fault never fired in 40 seeds or more.
 #include <poll.h>
 #include <signal.h>

@@ -10,7 +10,7 @@
 
 namespace sublet::patches {
 
-/// controlPlane.service: beside the one for pods, for people (cluster/api_access.h).
+/// controlPlane.service: beside the one for pods, for people (cluster/objects/api_access.h).
 struct ServiceSettings {
   ExtraMetadata metadata;
   ApiValue spec;                     // without ports and selector
