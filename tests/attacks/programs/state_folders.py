@@ -103,10 +103,20 @@ def behind_a_link(_short):
 
 def killed_connect(_short):
     """The kubeconfig of a `connect -- COMMAND` that was killed goes with the next one."""
-    target = shared()
+    shared()
+    runtime, before = tempfile.mkdtemp(prefix="sublet-attacks-run-"), os.environ.get("XDG_RUNTIME_DIR")
+    os.environ["XDG_RUNTIME_DIR"] = runtime
+    try:
+        kill_connect(os.path.join(runtime, f"sublet-{os.geteuid()}"))
+    finally:
+        os.environ.pop("XDG_RUNTIME_DIR") if before is None else os.environ.__setitem__("XDG_RUNTIME_DIR", before)
+        shutil.rmtree(runtime, ignore_errors=True)
+
+
+def kill_connect(folder):
     process = subprocess.Popen(["sublet", "connect", "rag", "-n", "team", "--", "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     def left():
-        return [name for name in os.listdir(target.folder()) if name.startswith("connect-")]
+        return [name for name in os.listdir(folder) if name.startswith("connect-")]
     process.stdin.write(b"x\n")
     process.stdin.flush()
     assert process.stdout.readline() == b"x\n"  # the command runs
