@@ -127,7 +127,7 @@ class PodWarnings {
       const std::string at = child(item(child(spec_path_, "imagePullSecrets"), index++), "name");
       if (secret["name"].text().empty()) say(at, "invalid empty name \"\"");
     }
-    fractions(child(spec_path_, "overhead"), spec_["overhead"]);
+    if (!spec_["overhead"].empty()) fractions(child(spec_path_, "overhead"), spec_["overhead"]);
     if (!spec_["securityContext"].has("seccompProfile"))
       annotation(kSeccompPod, "non-functional in v1.27+; use the \"seccompProfile\" field instead");
     visit_containers(spec_path_, spec_, [this](const std::string& path, const Value& one) { container(path, one); });
@@ -157,6 +157,7 @@ class PodWarnings {
       if (const auto message = deprecated_node_label(label.key()); !message.empty())
         say(keyed(child(spec_path_, "nodeSelector"), label.key()), message);
     const Value affinity = spec_["affinity"]["nodeAffinity"];
+    if (affinity.empty()) return;
     const std::string path = spec_path_ + ".affinity.nodeAffinity.";
     std::size_t index = 0;
     for (const Value term : affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"])
@@ -260,7 +261,7 @@ class PodWarnings {
       warn_of_fraction(keyed(path, resource), amounts[resource], warnings_);
   }
 
-  void container(const std::string& path, const Value& one) {
+  void container_annotations(const Value& one) {
     const std::string name = one["name"].string();
     const Value security = one["securityContext"];
     if (!security.has("seccompProfile"))
@@ -271,6 +272,11 @@ class PodWarnings {
     const Value pod_profile = spec_["securityContext"]["appArmorProfile"];
     if (is_template_ && !security.has("appArmorProfile") && !is_same_profile(annotations_[key].text(), pod_profile))
       annotation(key, "deprecated since v1.30; use the \"appArmorProfile\" field instead");
+  }
+
+  void container(const std::string& path, const Value& one) {
+    if (!annotations_.empty()) container_annotations(one);
+    if (one["resources"].empty()) return environment(path, one["env"]);
     const std::string at = child(path, "resources");
     for (const std::string_view resource : {"memory", "ephemeral-storage"})
       for (const std::string_view list : {"limits", "requests"})
@@ -278,14 +284,24 @@ class PodWarnings {
     environment(path, one["env"]);
   }
 
+  static bool has_repeated_name(const Value& entries) {
+    std::vector<std::string_view> names;
+    names.reserve(entries.size());
+    for (const Value entry : entries) names.push_back(entry["name"].text());
+    std::ranges::sort(names);
+    return std::ranges::adjacent_find(names) != names.end();
+  }
+
   /// A variable that is defined again without use of its first value.
   void environment(const std::string& path, const Value& variables) {
+    if (!has_repeated_name(variables)) return;  // the common case allocates once
     std::set<std::string, std::less<>> seen;
     std::size_t index = 0;
     for (const Value variable : variables) {
-      const std::string at = item(child(path, "env"), index++);
+      const std::size_t position = index++;
       const std::string name = variable["name"].string();
       if (seen.insert(name).second) continue;
+      const std::string at = item(child(path, "env"), position);
       const std::string reference = "$(" + name + ")";
       const auto value = variable["value"].text();
       const bool uses_first = value != reference && value.find(reference) != std::string_view::npos;
@@ -355,6 +371,7 @@ class PodWarnings {
 
   void pod_affinity(std::string_view kind) {
     const Value affinity = spec_["affinity"][kind];
+    if (affinity.empty()) return;
     const std::string path = child(child(spec_path_, "affinity"), kind);
     std::size_t index = 0;
     for (const Value term : affinity["requiredDuringSchedulingIgnoredDuringExecution"]) {
