@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "cli/boot_place.h"
+#include "cli/captured_run_testing.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/fake_driver_testing.h"
@@ -52,17 +53,11 @@ class Boot : public testing::Test {
     driver_.records.clusters = {cluster_of("rag", "team-a"), cluster_of("train", "team-b")};
   }
   int run(BootAction action, std::chrono::milliseconds patience = {}) {
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
     BootOptions options;
     options.action = action;
     options.timeout = std::chrono::duration_cast<std::chrono::seconds>(patience);
     options.between = std::chrono::milliseconds(0);
-    const int code = boot(driver_, services_, place_, options);
-    std::fflush(stdout);
-    out_ = testing::internal::GetCapturedStdout();
-    err_ = testing::internal::GetCapturedStderr();
-    return code;
+    return capture([&] { return boot(driver_, services_, place_, options); }, out_, err_);
   }
   std::string unit() const { return read_file(place_.unit_path).value_or("<none>"); }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include "cli/captured_run_testing.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/fake_driver_testing.h"
@@ -28,13 +29,7 @@ class Certs : public testing::Test {
   }
   template <class Call>
   int run(Call call) {
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    const int code = call();
-    std::fflush(stdout);
-    out_ = testing::internal::GetCapturedStdout();
-    err_ = testing::internal::GetCapturedStderr();
-    return code;
+    return capture(call, out_, err_);
   }
   int run(const CertsOptions& options) {
     return run([&] { return certs(driver_, options); });

@@ -46,7 +46,7 @@ TEST_F(CommandKubeconfigTest, IsPrivateAndGoesWithTheCommand) {
 TEST_F(CommandKubeconfigTest, GoesToTheNextPlaceWhenOneTakesNothing) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP();
   CommandKubeconfig file;
-  // A folder in a file stands for a place that takes nothing.
+  // A path below a file: no folder can be made there.
   ASSERT_TRUE(file.write(some_access(), {"/dev/full", home_.path + "/none", home_.path}));
   EXPECT_THAT(file.path(), StartsWith(own_folder(home_.path)));
   const auto refused = CommandKubeconfig().write(some_access(), {"/dev/full"});

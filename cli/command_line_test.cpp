@@ -4,11 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
+#include "cli/captured_run_testing.h"
 #include "cli/exit_code.h"
 #include "cli/fake_driver_testing.h"
-#include "cluster/folder_testing.h"
 
 namespace sublet::cli {
 namespace {
@@ -18,23 +17,14 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-class CommandLine : public testing::Test {
+class CommandLine : public CommandLineTest {
  protected:
-  CommandLine() {
-    ::setenv("KUBECONFIG", (home_.path + "/config").c_str(), 1);
-    ::setenv("SUBLET_STATE_DIR", (home_.path + "/state").c_str(), 1);
-  }
   int run(std::vector<std::string> words) {
-    words.insert(words.begin(), "sublet");
-    std::vector<char*> argv;
-    for (auto& word : words) argv.push_back(word.data());
     asked_ = false;
     const auto driver = std::make_shared<FakeDriver>();
     driver->records.clusters = {cluster_of("rag", "team-a"), cluster_of("train", "team-b")};
     driver->statuses = {{"Running", "v1.35.0"}, {"Stopped", "-"}};
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    const int code = run_command_line(static_cast<int>(argv.size()), argv.data(), [&] {
+    const int code = run_words(std::move(words), [&] {
       asked_ = true;
       return driver;
     });
@@ -43,20 +33,15 @@ class CommandLine : public testing::Test {
     host_ = driver->host_choice;
     remove_ = driver->remove_options;
     patience_ = driver->patience;
-    std::fflush(stdout);
-    out_ = testing::internal::GetCapturedStdout();
-    err_ = testing::internal::GetCapturedStderr();
     return code;
   }
 
-  const testing_support::TestFolder home_;
   bool asked_ = false;
   std::vector<std::string> calls_;
   std::optional<cluster::Plan> plan_;
   cluster::HostChoice host_;
   cluster::RemoveOptions remove_;
   std::chrono::seconds patience_{};
-  std::string out_, err_;
 };
 
 TEST_F(CommandLine, CertsHasTwoCommands) {

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/captured_run_testing.h"
 #include "cli/exit_code.h"
 #include "cli/fake_driver_testing.h"
 #include "cluster/folder_testing.h"
@@ -74,13 +75,7 @@ class Commands : public testing::Test {
   // The exit code; what was written is in out_ and err_.
   template <class Call>
   int run(Call call) {
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    const int code = call();
-    std::fflush(stdout);
-    out_ = testing::internal::GetCapturedStdout();
-    err_ = testing::internal::GetCapturedStderr();
-    return code;
+    return capture(call, out_, err_);
   }
   int run_list(const std::string& output, const std::string& host_namespace = {}) {
     ListOptions options;

@@ -1,14 +1,12 @@
 // The commands with a driver that has no files, no processes and no host: they need nothing but the Driver.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/command_line.h"
+#include "cli/captured_run_testing.h"
 #include "cli/exit_code.h"
-#include "cluster/folder_testing.h"
 #include "cluster/memory/memory_driver_testing.h"
 
 namespace sublet::cli {
@@ -16,28 +14,13 @@ namespace {
 
 using testing::HasSubstr;
 
-class SecondDriver : public testing::Test {
+class SecondDriver : public CommandLineTest {
  protected:
-  SecondDriver() {
-    ::setenv("KUBECONFIG", (home_.path + "/config").c_str(), 1);
-    ::setenv("SUBLET_STATE_DIR", (home_.path + "/state").c_str(), 1);
-  }
   int run(std::vector<std::string> words) {
-    words.insert(words.begin(), "sublet");
-    std::vector<char*> argv;
-    for (auto& word : words) argv.push_back(word.data());
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    const int code = run_command_line(static_cast<int>(argv.size()), argv.data(), [&] { return driver_; });
-    std::fflush(stdout);
-    out_ = testing::internal::GetCapturedStdout();
-    err_ = testing::internal::GetCapturedStderr();
-    return code;
+    return run_words(std::move(words), [&] { return driver_; });
   }
 
-  const testing_support::TestFolder home_;
   const std::shared_ptr<cluster::MemoryDriver> driver_ = std::make_shared<cluster::MemoryDriver>();
-  std::string out_, err_;
 };
 
 TEST_F(SecondDriver, EveryCommandWorksWithoutAFile) {

@@ -52,8 +52,6 @@ constexpr OtherFlag kOtherFlags[] = {
 
 bool looks_like_flag(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
 
-std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
-
 std::string listed(const std::vector<CommandRow>& commands) {
   std::string text;
   for (const CommandRow& command : commands) text += (text.empty() ? "" : ", ") + command.name;
@@ -90,7 +88,7 @@ class Reader {
     if (word == "--help" || word == "-h" || (word == "--version" && command_ == &program_))
       help_ = true;
     else if (word.starts_with("\xe2\x80"))  // a dash, as some programs write "--"
-      refuse(in_quotes(word) + " begins with a long dash; type two hyphens: --" + word.substr(3));
+      refuse(double_quoted(word) + " begins with a long dash; type two hyphens: --" + word.substr(3));
     else if (word.starts_with("--"))
       read_long(word);
     else if (looks_like_flag(word))
@@ -107,11 +105,12 @@ class Reader {
       path_ += (path_.empty() ? "" : " ") + command->name;
       return;
     }
-    const std::string message = "there is no command " + (word.empty() ? in_quotes(word) : word);
+    const std::string message = "there is no command " + (word.empty() ? double_quoted(word) : word);
     if (command_ == &program_)
       for (const OtherName& other : kOtherCommands)
         if (other.typed == to_lower(word))
-          return refuse(message + (other.command.empty() ? "" : " (did you mean " + in_quotes(other.command) + "?)") +
+          return refuse(message +
+                        (other.command.empty() ? "" : " (did you mean " + double_quoted(other.command) + "?)") +
                         (other.hint.empty() ? "" : ": " + std::string(other.hint)));
     std::vector<std::string_view> names;
     for (const CommandRow& command : command_->commands) names.emplace_back(command.name);
@@ -129,16 +128,16 @@ class Reader {
       return refuse(path_ + " takes one name, and a command only behind --: sublet " + path_ + " " + first_argument_ +
                     " --" + line);
     }
-    if (arguments.empty()) return refuse(path_ + " takes no arguments, but there is " + in_quotes(word));
+    if (arguments.empty()) return refuse(path_ + " takes no arguments, but there is " + double_quoted(word));
     std::string names;
     for (const WordRow& row : arguments) names += (names.empty() ? "" : " ") + row.names.front();
-    refuse(path_ + " takes " + names + ", and " + in_quotes(word) + " is one too many");
+    refuse(path_ + " takes " + names + ", and " + double_quoted(word) + " is one too many");
   }
 
   std::string nearest_flag(const std::string& name) const {
     for (const OtherFlag& other : kOtherFlags)
       if (other.typed == name && find_flag(*command_, other.flag.substr(0, other.flag.find(' '))))
-        return " (did you mean " + in_quotes(other.flag) + "?)";
+        return " (did you mean " + double_quoted(other.flag) + "?)";
     std::vector<std::string_view> names;
     for (const WordRow& flag : command_->flags)
       for (const std::string& each : flag.names)
@@ -147,7 +146,7 @@ class Reader {
     // "-namespace" for "--namespace"; "--name" for "--namespace".
     const std::string bare = name.substr(name.find_first_not_of('-'));
     for (const std::string_view each : names)
-      if (bare.size() >= 2 && each.substr(2).starts_with(bare)) return " (did you mean " + in_quotes(each) + "?)";
+      if (bare.size() >= 2 && each.substr(2).starts_with(bare)) return " (did you mean " + double_quoted(each) + "?)";
     return "";
   }
 
@@ -180,7 +179,7 @@ class Reader {
     if (equals == std::string::npos) return flag->value.empty() ? void() : take_value(*flag, name);
     const std::string value = word.substr(equals + 1);
     if (flag->value.empty() && value != "true" && value != "false")
-      return refuse(name + " takes no value, but there is " + in_quotes(value));
+      return refuse(name + " takes no value, but there is " + double_quoted(value));
     if (!flag->value.empty() && value.empty()) refuse(name + " needs a value behind \"=\": " + value_of(*flag));
   }
 

@@ -7,6 +7,7 @@
 
 #include <map>
 
+#include "cli/captured_run_testing.h"
 #include "cli/command_line.h"
 #include "cli/exit_code.h"
 #include "cli/fake_driver_testing.h"
@@ -158,31 +159,17 @@ constexpr WrongLine kWrongLines[] = {
      "sublet connect rag"},
 };
 
-class Usage : public testing::Test {
+class Usage : public CommandLineTest {
  protected:
-  Usage() {
-    ::setenv("KUBECONFIG", (home_.path + "/config").c_str(), 1);
-    ::setenv("SUBLET_STATE_DIR", (home_.path + "/state").c_str(), 1);
-  }
   int run(std::string_view line) {
-    std::vector<std::string> words{"sublet"};
+    std::vector<std::string> words;
     if (!line.empty())
       for (const std::string_view word : split(line, ' ')) words.emplace_back(word == "''" ? "" : word);
-    std::vector<char*> argv;
-    for (auto& word : words) argv.push_back(word.data());
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
     driver_->calls.clear();
-    const int code = run_command_line(static_cast<int>(argv.size()), argv.data(), [&] { return driver_; });
-    std::fflush(stdout);
-    out_ = testing::internal::GetCapturedStdout();
-    err_ = testing::internal::GetCapturedStderr();
-    return code;
+    return run_words(std::move(words), [&] { return driver_; });
   }
 
-  const testing_support::TestFolder home_;
   const std::shared_ptr<FakeDriver> driver_ = std::make_shared<FakeDriver>();
-  std::string out_, err_;
 };
 
 TEST_F(Usage, EveryWrongLineIsAnsweredWithCauseNearestWordAndExample) {

@@ -4,13 +4,12 @@
 #include <charconv>
 
 #include "sublet/base/nearest.h"
+#include "sublet/base/text.h"
 
 namespace sublet::cli {
 namespace {
 
 constexpr std::chrono::seconds kTimeoutMax{24 * 3600};
-
-std::string value_text(const std::string& text) { return '"' + text + '"'; }
 
 std::optional<std::int64_t> whole_number(const std::string& text) {
   std::int64_t value = 0;
@@ -24,7 +23,7 @@ CLI::Validator in_range(NumberRange range) {
       [range](std::string& text) {
         const auto value = whole_number(text);
         if (value && *value >= range.first && *value <= range.last) return std::string();
-        return value_text(text) + " is not a whole number from " + std::to_string(range.first) + " to " +
+        return double_quoted(text) + " is not a whole number from " + std::to_string(range.first) + " to " +
                std::to_string(range.last);
       },
       "");
@@ -32,18 +31,14 @@ CLI::Validator in_range(NumberRange range) {
 
 // CLI11 shows the set in its help as "{a,b}", which command_table.cpp reads.
 CLI::Validator one_of(const std::vector<std::string>& choices) {
-  std::string list;
-  for (const std::string& choice : choices) list += (list.empty() ? "" : ",") + choice;
   CLI::Validator validator(
       [choices](std::string& text) {
         if (std::ranges::find(choices, text) != choices.end()) return std::string();
         const std::vector<std::string_view> names(choices.begin(), choices.end());
-        std::string message = value_text(text) + " is not one of ";
-        for (const std::string& choice : choices) message += (&choice == choices.data() ? "" : ", ") + choice;
-        return message + suggestion(text, names);
+        return double_quoted(text) + " is not one of " + join(choices, ", ") + suggestion(text, names);
       },
       "");
-  return validator.description("{" + list + "}");
+  return validator.description("{" + join(choices, ",") + "}");
 }
 
 CLI::Validator a_timeout() {
@@ -51,7 +46,7 @@ CLI::Validator a_timeout() {
       [](std::string& text) {
         const auto value = parse_timeout(text);
         if (value && value->count() >= 1 && *value <= kTimeoutMax) return std::string();
-        return value_text(text) + " is not a time from 1s to 24h, such as 90s, 5m or 2h";
+        return double_quoted(text) + " is not a time from 1s to 24h, such as 90s, 5m or 2h";
       },
       "");
 }

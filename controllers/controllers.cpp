@@ -109,35 +109,34 @@ constexpr ControllerFacts kControllers[] = {
 
 /// The kinds of controllers whose keys are "namespace/name" or "name" of an object of that kind.
 struct ReconciledKind {
-  std::string_view controller, api_version, kind, group, version, resource;
+  std::string_view controller, kind, group, version, resource;
 };
 constexpr ReconciledKind kReconciledKinds[] = {
-    {"namespace", "v1", "Namespace", "", "v1", "namespaces"},
-    {"deployment", "apps/v1", "Deployment", "apps", "v1", "deployments"},
-    {"replicaset", "apps/v1", "ReplicaSet", "apps", "v1", "replicasets"},
-    {"statefulset", "apps/v1", "StatefulSet", "apps", "v1", "statefulsets"},
-    {"daemonset", "apps/v1", "DaemonSet", "apps", "v1", "daemonsets"},
-    {"replicationcontroller", "v1", "ReplicationController", "", "v1", "replicationcontrollers"},
-    {"endpoint", "v1", "Service", "", "v1", "services"},
-    {"endpointslice", "v1", "Service", "", "v1", "services"},
-    {"endpointslicemirroring", "v1", "Endpoints", "", "v1", "endpoints"},
-    {"job", "batch/v1", "Job", "batch", "v1", "jobs"},
-    {"ttl-after-finished", "batch/v1", "Job", "batch", "v1", "jobs"},
-    {"cronjob", "batch/v1", "CronJob", "batch", "v1", "cronjobs"},
-    {"disruption", "policy/v1", "PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets"},
-    {"horizontalpodautoscaling", "autoscaling/v2", "HorizontalPodAutoscaler", "autoscaling", "v2",
-     "horizontalpodautoscalers"},
-    {"persistentvolume-expander", "v1", "PersistentVolumeClaim", "", "v1", "persistentvolumeclaims"},
-    {"persistentvolumeclaim-protection", "v1", "PersistentVolumeClaim", "", "v1", "persistentvolumeclaims"},
-    {"persistentvolume-protection", "v1", "PersistentVolume", "", "v1", "persistentvolumes"},
-    {"ephemeral-volume", "v1", "Pod", "", "v1", "pods"},
-    {"resourcequota", "v1", "ResourceQuota", "", "v1", "resourcequotas"},
+    {"namespace", "Namespace", "", "v1", "namespaces"},
+    {"deployment", "Deployment", "apps", "v1", "deployments"},
+    {"replicaset", "ReplicaSet", "apps", "v1", "replicasets"},
+    {"statefulset", "StatefulSet", "apps", "v1", "statefulsets"},
+    {"daemonset", "DaemonSet", "apps", "v1", "daemonsets"},
+    {"replicationcontroller", "ReplicationController", "", "v1", "replicationcontrollers"},
+    {"endpoint", "Service", "", "v1", "services"},
+    {"endpointslice", "Service", "", "v1", "services"},
+    {"endpointslicemirroring", "Endpoints", "", "v1", "endpoints"},
+    {"job", "Job", "batch", "v1", "jobs"},
+    {"ttl-after-finished", "Job", "batch", "v1", "jobs"},
+    {"cronjob", "CronJob", "batch", "v1", "cronjobs"},
+    {"disruption", "PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets"},
+    {"horizontalpodautoscaling", "HorizontalPodAutoscaler", "autoscaling", "v2", "horizontalpodautoscalers"},
+    {"persistentvolume-expander", "PersistentVolumeClaim", "", "v1", "persistentvolumeclaims"},
+    {"persistentvolumeclaim-protection", "PersistentVolumeClaim", "", "v1", "persistentvolumeclaims"},
+    {"persistentvolume-protection", "PersistentVolume", "", "v1", "persistentvolumes"},
+    {"ephemeral-volume", "Pod", "", "v1", "pods"},
+    {"resourcequota", "ResourceQuota", "", "v1", "resourcequotas"},
 };
 
 KindFacts reconciled_kind(std::string_view controller) {
   for (const ReconciledKind& row : kReconciledKinds)
     if (row.controller == controller)
-      return {std::string(row.api_version),
+      return {std::string(row.group).append(row.group.empty() ? "" : "/").append(row.version),
               std::string(row.kind),
               {std::string(row.group), std::string(row.version), std::string(row.resource)}};
   return {};

@@ -6,22 +6,12 @@
 #include <fstream>
 #include <vector>
 
+#include "sublet/base/text.h"
+
 namespace sublet::controllers {
 namespace {
 
 constexpr std::string_view kControllerAccounts = "system:serviceaccount:kube-system:";
-
-std::vector<std::string> parts_of_path(std::string_view target) {
-  std::vector<std::string> parts;
-  std::string_view path = target.substr(0, target.find('?'));
-  while (!path.empty()) {
-    path.remove_prefix(1);
-    const auto end = path.find('/');
-    parts.emplace_back(path.substr(0, end));
-    path = end == std::string_view::npos ? std::string_view() : path.substr(end);
-  }
-  return parts;
-}
 
 std::string verb_of(std::string_view method, bool named) {
   if (method == "GET") return named ? "get" : "list";
@@ -91,7 +81,8 @@ class CheckedTransport final : public net::Transport {
 }  // namespace
 
 std::string call_of(std::string_view method, std::string_view target) {
-  const auto parts = parts_of_path(target);
+  const std::string_view path = target.substr(0, target.find('?'));
+  const auto parts = split(path.substr(1), '/');
   std::size_t at = 0;
   std::string group;
   if (parts.size() > 2 && parts[0] == "api") {
@@ -105,9 +96,9 @@ std::string call_of(std::string_view method, std::string_view target) {
   if (parts.size() > at + 2 && parts[at] == "namespaces" && parts[at + 2] != "status" && parts[at + 2] != "finalize")
     at += 2;
   if (parts[at] == "events") return {};
-  std::string call = verb_of(method, parts.size() > at + 1) + " " + parts[at];
+  std::string call = verb_of(method, parts.size() > at + 1).append(" ").append(parts[at]);
   if (!group.empty()) call += "." + group;
-  if (parts.size() > at + 2) call += "/" + parts[at + 2];
+  if (parts.size() > at + 2) call.append("/").append(parts[at + 2]);
   return call;
 }
 

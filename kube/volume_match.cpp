@@ -60,6 +60,12 @@ bool has_class(const Value& claim) {
   return claim["metadata"]["annotations"].has(kClassBefore) || claim["spec"].has("storageClassName");
 }
 
+bool is_claim_of_pod(const Value& claim, std::string_view pod_uid) {
+  for (const Value owner : claim["metadata"]["ownerReferences"])
+    if (owner["controller"].boolean() && owner["uid"].text() == pod_uid) return true;
+  return false;
+}
+
 bool has_more_storage(const Value& resources, const Value& than) { return size_of(resources) > size_of(than); }
 
 bool is_claimed_by(const Value& volume, const Value& claim) {

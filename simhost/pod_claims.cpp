@@ -2,6 +2,7 @@
 #include "simhost/pod_claims.h"
 
 #include "sublet/base/text.h"
+#include "sublet/kube/volume_match.h"
 
 namespace sublet::simhost {
 namespace {
@@ -9,12 +10,6 @@ namespace {
 using schema::Value;
 
 constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";
-
-bool is_owned_by(const Value& claim, std::string_view uid) {
-  for (const Value owner : claim["metadata"]["ownerReferences"])
-    if (owner["controller"].boolean() && owner["uid"].text() == uid) return true;
-  return false;
-}
 
 bool waits_for_node(const Value& claim, const kube::Informer* classes) {
   const auto known = classes ? classes->get("", claim["spec"]["storageClassName"].text()) : kube::CachedPtr();
@@ -37,7 +32,7 @@ std::string judge_volume(const Value& pod, const Value& volume, const std::strin
            double_quoted(claim["spec"]["volumeName"].text());
   if (claim["metadata"].has("deletionTimestamp"))
     return "persistentvolumeclaim " + double_quoted(name) + " is being deleted";
-  if (volume["ephemeral"] && !is_owned_by(claim.root(), metadata["uid"].text())) {
+  if (volume["ephemeral"] && !kube::is_claim_of_pod(claim.root(), metadata["uid"].text())) {
     const std::string place = metadata["namespace"].string() + "/";
     return "PVC " + place + name + " was not created for pod " + place + metadata["name"].string() +
            " (pod is not owner)";

@@ -88,7 +88,7 @@ struct Known {
   CustomKindPtr kind;
   Naming naming;
   std::optional<Condition> approval;
-  std::optional<Naming> told;  // the naming in the status of `stored`; nullopt: not read yet
+  std::optional<Naming> written;  // the naming in the status of `stored`; nullopt: not read yet
   bool served() const { return naming.all_accepted() || established; }
   /// Those that it has, or else that it had.
   KindNames names() const {
@@ -312,7 +312,7 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
   std::string now() const { return format_time(core.clock.now()); }
 
   void write_status(Known& known) {
-    if (known.told == known.naming) return;
+    if (known.written == known.naming) return;
     Document wanted = known.head.clone();
     Value status = wanted.root().object("status");
     const bool names_changed = KindNames::read(status["acceptedNames"]) != known.naming.accepted;
@@ -329,7 +329,7 @@ struct DefinitionKeeper::Impl : std::enable_shared_from_this<DefinitionKeeper::I
     if (changed)
       put_status(known, wanted["status"]);
     else
-      known.told = known.naming;
+      known.written = known.naming;
   }
 
   bool put_status(const Known& known, const Value& status) {

@@ -215,8 +215,8 @@ class WebhookConverter::ToVersion final : public WebhookConversion {
 
  private:
   std::string version_of(std::string& text) const {
-    std::string said = take_version(text);
-    return said.empty() ? converter_->unreported_ : said;
+    std::string version = take_version(text);
+    return version.empty() ? converter_->unreported_ : version;
   }
   bool is_stored_in(const store::Object& object) const {
     std::string end = object.bytes.substr(object.bytes.size() - std::min<std::size_t>(object.bytes.size(), 512));

@@ -262,8 +262,8 @@ void validate_priority_level(const Value& object, Causes& causes) {
   validate_distinct_conditions(object, causes);
 }
 
-/// Of a subject of no known kind nothing more is said.
-void leave_out_subjects(const Value& object, ReportedFields& said) {
+/// A subject of an unknown kind has no further errors.
+void leave_out_subjects(const Value& object, ReportedFields& reported) {
   std::size_t rule_index = 0;
   for (auto rule : object["spec"]["rules"]) {
     const auto at = child(item("spec.rules", rule_index++), "subjects");
@@ -271,7 +271,7 @@ void leave_out_subjects(const Value& object, ReportedFields& said) {
     for (auto subject : rule["subjects"]) {
       const auto place = item(at, index++);
       if (std::ranges::find(kFlowSubjectKinds, subject["kind"].text()) == std::end(kFlowSubjectKinds))
-        said.leave_out(place);
+        reported.leave_out(place);
     }
   }
 }

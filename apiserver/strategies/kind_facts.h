@@ -27,7 +27,7 @@ struct KindFacts {
   void (*validate_status)(const schema::Value& object, const schema::Value& old, Causes& causes) = nullptr;
   void (*validate_create)(const schema::Value& object, Causes& causes) = nullptr;
   bool (*is_skipped)(const schema::Value& object, std::string_view field) = nullptr;
-  void (*skip_places)(const schema::Value& object, ReportedFields& said) = nullptr;
+  void (*skip_places)(const schema::Value& object, ReportedFields& reported) = nullptr;
   bool is(unsigned trait) const { return (traits & trait) != 0; }
 };
 

@@ -62,10 +62,10 @@ void validate_backend(Causes& causes, const std::string& path, const Value& back
     invalid(causes, path, "", "resource or service backend is required");
 }
 
-/// Of a backend that is two nothing more is said.
-void leave_out_backends(const Value& object, ReportedFields& said) {
+/// A backend with both a resource and a service has no further errors.
+void leave_out_backends(const Value& object, ReportedFields& reported) {
   const auto judge = [&](const Value& backend, std::string place) {
-    if (backend.has("resource") && backend.has("service")) said.leave_out(std::move(place));
+    if (backend.has("resource") && backend.has("service")) reported.leave_out(std::move(place));
   };
   judge(object["spec"]["defaultBackend"], "spec.defaultBackend");
   std::size_t rule_index = 0;

@@ -153,13 +153,13 @@ void add_structural_causes(const Strategy& strategy, const schema::Value& object
   std::vector<Cause> structural;
   schema::validate_structure(object, type, "", structural);
   if (structural.empty()) return;
-  ReportedFields said;
-  for (const Cause& cause : causes) said.add(cause);
-  if (strategy.skip_places) strategy.skip_places(object, said);
+  ReportedFields reported;
+  for (const Cause& cause : causes) reported.add(cause);
+  if (strategy.skip_places) strategy.skip_places(object, reported);
   for (auto& cause : structural) {
-    if (cause.field.starts_with("metadata.") || said.covers(cause.field)) continue;
+    if (cause.field.starts_with("metadata.") || reported.covers(cause.field)) continue;
     if (strategy.is_skipped && strategy.is_skipped(object, cause.field)) continue;
-    said.add(cause);
+    reported.add(cause);
     causes.push_back(std::move(cause));
   }
 }

@@ -276,12 +276,14 @@ class PodWarnings {
 
   void container(const std::string& path, const Value& one) {
     if (!annotations_.empty()) container_annotations(one);
-    if (one["resources"].empty()) return environment(path, one["env"]);
-    const std::string at = child(path, "resources");
+    if (!one["resources"].empty()) resources(child(path, "resources"), one["resources"]);
+    environment(path, one["env"]);
+  }
+
+  void resources(const std::string& path, const Value& amounts) {
     for (const std::string_view resource : {"memory", "ephemeral-storage"})
       for (const std::string_view list : {"limits", "requests"})
-        warn_of_fraction(keyed(child(at, list), resource), one["resources"][list][resource], warnings_);
-    environment(path, one["env"]);
+        warn_of_fraction(keyed(child(path, list), resource), amounts[list][resource], warnings_);
   }
 
   static bool has_repeated_name(const Value& entries) {

@@ -27,10 +27,9 @@ void warn_of_addresses(const std::string& path, const Value& list, Warnings& war
 void warn_of_name(std::string_view use, const Value& object, Warnings& warnings) {
   const Messages messages = dns1123_label(object["metadata"]["name"].text());
   if (messages.empty()) return;
-  std::string list;
-  for (const auto& message : messages) list += (list.empty() ? "" : " ") + message;
   warnings.push_back("metadata.name: this is used in " + std::string(use) +
-                     ", which can result in surprising behavior; a DNS label is recommended: [" + list + "]");
+                     ", which can result in surprising behavior; a DNS label is recommended: [" + join(messages, " ") +
+                     "]");
 }
 
 bool is_new(const Value& old) { return old.missing(); }

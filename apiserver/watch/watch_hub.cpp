@@ -81,7 +81,7 @@ void WatchHub::read_stretch(State& state, Stretch& stretch) {
     for (const auto& [key, session] : sessions) part.sessions.push_back(session);
     stretch.parts.push_back(std::move(part));
   }
-  if (stretch.parts.empty()) state.told = stretch.up_to;
+  if (stretch.parts.empty()) state.delivered = stretch.up_to;
 }
 
 /// The loop stood still for longer than the history lasts.
@@ -99,11 +99,11 @@ void WatchHub::notify_slice(State& state, Stretch& stretch) {
     part.sessions.pop_back();
     if (part.sessions.empty()) stretch.parts.pop_back();
   }
-  if (stretch.parts.empty()) state.told = std::max(state.told, stretch.up_to);
+  if (stretch.parts.empty()) state.delivered = std::max(state.delivered, stretch.up_to);
 }
 
 void WatchHub::went_live(store::Revision cursor) {
-  if (state_->live++ == 0) state_->read = state_->told = cursor;
+  if (state_->live++ == 0) state_->read = state_->delivered = cursor;
 }
 
 void WatchHub::left_live() { --state_->live; }

@@ -36,7 +36,8 @@ class WatchSession {
   /// some of them already.
   virtual void deliver(const std::vector<store::EventPtr>& events, store::Revision from, store::Revision up_to,
                        FrameCache& frames) = 0;
-  /// The history was compacted before the hub read it: the watch must read from `told()` on in run(), and will fail.
+  /// The history was compacted before the hub read it: the watch must read from `delivered()` on in run(), and will
+  /// fail.
   virtual void fall_behind() = 0;
   /// Ends the stream cleanly.
   virtual void finish() = 0;
@@ -52,7 +53,7 @@ class WatchHub {
   void wake(std::shared_ptr<WatchSession> session);
   /// Ends all watches before it returns, and listens to the store no more. Not from a watch's own observer.
   void finish_all();
-  /// The kind whose keys begin so is served no more, or otherwise than before: its watches end as soon as they have
+  /// The kind whose keys have this prefix is no longer served, or is served differently. Its watches end when they have
   /// sent the events up to `last`, which must be durable. Watches that begin later are not affected.
   void finish_under(std::string prefix, store::Revision last);
   std::size_t size() const;
@@ -61,8 +62,8 @@ class WatchHub {
   /// The session has read everything up to `cursor`, the store's end a moment ago.
   void went_live(store::Revision cursor);
   void left_live();
-  /// Every live session has been given what there is up to here.
-  store::Revision told() const { return state_->told; }
+  /// Returns the revision up to which every live session has all events.
+  store::Revision delivered() const { return state_->delivered; }
 
  private:
   using Sessions = std::vector<std::shared_ptr<WatchSession>>;
@@ -94,8 +95,8 @@ class WatchHub {
     // the loop's
     FrameCache frames;
     std::size_t live = 0;
-    store::Revision read = 0;  // how far the history was read for the live
-    store::Revision told = 0;  // all watches have events up to this; behind `read` while a stretch is being sent
+    store::Revision read = 0;       // how far the history was read for the live
+    store::Revision delivered = 0;  // all watches have events up to this; behind `read` while a stretch is being sent
   };
   template <typename Fill>
   static void ask_turn(const std::shared_ptr<State>& state, const Fill& fill);

@@ -214,7 +214,7 @@ void WatchStream::deliver(const std::vector<store::EventPtr>& events, store::Rev
 
 void WatchStream::fall_behind() {
   if (!live_) return;
-  cursor_ = std::max(cursor_, core_->watches.told());
+  cursor_ = std::max(cursor_, core_->watches.delivered());
   set_live(false);
 }
 
@@ -312,7 +312,7 @@ void WatchStream::write_event(FrameCache& frames, const store::EventPtr& event) 
 }
 
 void WatchStream::write_bookmark(bool initial_end) {
-  const auto up_to = live_ ? std::max(cursor_, core_->watches.told()) : cursor_;
+  const auto up_to = live_ ? std::max(cursor_, core_->watches.delivered()) : cursor_;
   sink_->write(std::make_shared<const std::string>(writer_.bookmark(up_to, initial_end)));
 }
 

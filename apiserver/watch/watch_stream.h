@@ -97,7 +97,7 @@ class WatchStream final : public WatchSession, public std::enable_shared_from_th
 
   std::string prefix_;
   std::unique_ptr<Initial> initial_;  // null: all sent
-  store::Revision cursor_ = 0;        // every event up to it was examined; when live, also up to the hub's told()
+  store::Revision cursor_ = 0;        // every event up to it was examined; when live, also up to the hub's delivered()
   store::Revision last_ = 0;          // the stream ends when `cursor_` is there; 0: it goes on
   SteadyTime deadline_{}, next_bookmark_{};
   net::Loop::TimerId timer_ = 0;

@@ -237,7 +237,7 @@ TEST(WatchHub, WhatItHasToldIsWhatTheLastOfItsWatchesGot) {
       if (++shared.live == kWatches) shared.all_live.set_value();
     }
     void deliver(const std::vector<store::EventPtr>&, store::Revision, store::Revision up_to, FrameCache&) override {
-      shared.ahead = shared.ahead || shared.hub->told() >= up_to;  // a bookmark would say so
+      shared.ahead = shared.ahead || shared.hub->delivered() >= up_to;  // a bookmark would say so
       if (++shared.given == kWatches) shared.all_given.set_value();
     }
     void fall_behind() override {}
@@ -258,7 +258,7 @@ TEST(WatchHub, WhatItHasToldIsWhatTheLastOfItsWatchesGot) {
   shared.all_given.get_future().wait();
   loop.loop().run_sync([&] {  // behind the turn that gave it to the last
     EXPECT_FALSE(shared.ahead);
-    EXPECT_EQ(hub.told(), written->revisions[0]);
+    EXPECT_EQ(hub.delivered(), written->revisions[0]);
     for (const auto& session : sessions) hub.remove(session.get(), "things/");
   });
 }

@@ -19,30 +19,35 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kUndoPatience{20};
 
-// What the store of a running one holds, by its API server's metrics; nullopt when it does not answer.
-std::optional<std::int64_t> stored(const LocalLayout& layout, const std::string& metric) {
+// Returns the metrics of a running API server; "" when it does not answer.
+std::string metrics_of(const LocalLayout& layout) {
   const auto access = kube::load_kubeconfig(layout.admin_kubeconfig_path());
-  if (!access || !daemon_runs(layout.daemon_lock_path())) return std::nullopt;
+  if (!access || !daemon_runs(layout.daemon_lock_path())) return "";
   net::LoopThread loop("quota");
   auto transport = kube::connect(loop.loop(), *access);
-  if (!transport) return std::nullopt;
+  if (!transport) return "";
   const auto answer = kube::Client(*transport, {.timeout = std::chrono::seconds(5)}).raw("GET", "/metrics");
-  if (!answer || answer->code != 200) return std::nullopt;
-  const auto at = answer->body.find("\n" + metric + " ");
-  if (at == std::string::npos) return std::nullopt;
-  return static_cast<std::int64_t>(std::strtod(answer->body.c_str() + at + metric.size() + 2, nullptr));
+  return answer && answer->code == 200 ? answer->body : "";
 }
 
-// Refuses a limit below present use: nothing could be added any more, not even the status of a pod.
+std::optional<std::int64_t> value_of(const std::string& metrics, const std::string& name) {
+  const auto at = metrics.find("\n" + name + " ");
+  if (at == std::string::npos) return std::nullopt;
+  return static_cast<std::int64_t>(std::strtod(metrics.c_str() + at + name.size() + 2, nullptr));
+}
+
+// Refuses a limit below what the store of a running one holds: nothing could be added, not even the status of a pod.
 Outcome check_quota(const Quota& wanted, const LocalCluster& existing) {
   struct Limit {
     const char *flag, *metric, *unit;
     std::optional<std::int64_t> value;
   };
+  if (wanted.objects.value_or(0) == 0 && wanted.bytes.value_or(0) == 0) return {};
+  const std::string metrics = metrics_of(existing.layout);
   for (const Limit& limit : {Limit{"--quota-objects", "sublet_store_objects", " objects", wanted.objects},
                              Limit{"--quota-bytes", "sublet_store_bytes", " bytes", wanted.bytes}}) {
     if (limit.value.value_or(0) == 0) continue;
-    const auto used = stored(existing.layout, limit.metric);
+    const auto used = value_of(metrics, limit.metric);
     if (used && *used > *limit.value)
       return bad_request(std::string(limit.flag) + " " + std::to_string(*limit.value) +
                          ": the store of virtual cluster " + existing.record.name + " holds " + std::to_string(*used) +

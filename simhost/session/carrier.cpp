@@ -1,8 +1,9 @@
 #include "simhost/session/carrier.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "sublet/base/host_port.h"
+#include "sublet/base/text.h"
 #include "sublet/kube/websocket_protocols.h"
 #include "sublet/net/header_words.h"
 #include "sublet/schema/engine.h"
@@ -54,15 +55,10 @@ Result<std::vector<std::uint16_t>> read_ports(const std::string& query) {
   std::vector<std::uint16_t> out;
   for (const auto& [key, value] : net::parse_query(query)) {
     if (key != "ports") continue;
-    for (std::string_view rest = value;;) {
-      const std::string_view text = rest.substr(0, rest.find(','));
-      std::uint16_t port = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-      if (error != std::errc() || end != text.data() + text.size() || port == 0)
-        return bad_request("unable to parse \"" + value + "\" as a port");
-      out.push_back(port);
-      if (text.size() == rest.size()) break;
-      rest.remove_prefix(text.size() + 1);
+    for (const std::string_view text : split(value, ',')) {
+      const auto port = parse_port(text);
+      if (port.value_or(0) == 0) return bad_request("unable to parse \"" + value + "\" as a port");
+      out.push_back(static_cast<std::uint16_t>(*port));
     }
   }
   if (out.empty()) return bad_request("query parameter \"port\" is required");

@@ -108,8 +108,9 @@ TEST_F(OutageTest, WhoWaitsForLongIsToBeToldOnce) {
   work_for(Outage::kReportAfter - seconds(1));
   EXPECT_TRUE(outage.take_due_reports().empty());
   work_for(seconds(2));
-  const auto told = outage.take_due_reports();
-  EXPECT_EQ(std::set<std::string>(told.begin(), told.end()), (std::set<std::string>{"pod/a", "pod/b", "pod/c"}));
+  const auto reported = outage.take_due_reports();
+  EXPECT_EQ(std::set<std::string>(reported.begin(), reported.end()),
+            (std::set<std::string>{"pod/a", "pod/b", "pod/c"}));
   queue.add("pod/d");
   work_for(minutes(1));
   EXPECT_EQ(outage.take_due_reports(), std::vector<std::string>{"pod/d"})

@@ -6,9 +6,9 @@
 // sublet's the digest of the value ("l:<key>=<digest>", "a:..."); the images that the tenant wants
 // ("i:<container>=<digest>"), since hosts rewrite images to their mirrors; resources and resize policies likewise
 // ("r:<container>=<digest>", without a name those of the whole pod); the tenant's scheduling gates ("g:<gate>"); and
-// the generation of the tenant's object that was written ("n:<generation>"). Keys of sublet.dev need no record: nobody
-// else writes them. Objects of earlier versions say the same in several annotations: those are read, and go with the
-// next write. Pure; any thread.
+// the generation of the tenant's object that was written ("n:<generation>"). Keys of sublet.dev need no record: only
+// the syncer writes them. Objects of earlier versions say the same in several annotations: those are read, and go with
+// the next write. Pure; any thread.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "sublet/base/text.h"
 #include "sublet/syncer/node_names.h"
 #include "syncer/translate/names.h"
 
@@ -166,8 +167,7 @@ std::string_view kind_prefix(std::string_view word) {
                                          "cronjob",    "event"};
   const auto slash = word.find('/');
   if (slash == std::string_view::npos || word.find('/', slash + 1) == std::string_view::npos) return {};
-  std::string kind(word.substr(0, slash));
-  for (char& c : kind) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  std::string kind = to_lower(word.substr(0, slash));
   if (kind.ends_with('s')) kind.pop_back();
   return std::ranges::find(kKinds, kind) != std::end(kKinds) ? word.substr(0, slash + 1) : std::string_view();
 }

@@ -98,7 +98,7 @@ Document large_object(const Case& one, int members) {
 
 class Growth : public testing::TestWithParam<Case> {};
 
-// Made on the host, and then changed in every value: whoever compares or looks up one member after the other shows.
+// Crosses once, then again with every value changed, so comparisons and look-ups that are linear per member show.
 TEST_P(Growth, CostOfCrossingIsLinear) {
   const TranslateContext context = growth_context();
   const auto cost = [&](int members) {

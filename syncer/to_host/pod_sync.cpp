@@ -5,6 +5,7 @@
 // -> it is made, unless the tenant's had already run. Both -> changes go to the host; node, status and end come back.
 #include "sublet/base/log.h"
 #include "sublet/base/metrics.h"
+#include "sublet/kube/volume_match.h"
 #include "sublet/patches/patch.h"
 #include "sublet/syncer/node_names.h"
 #include "syncer/border/border.h"
@@ -12,6 +13,7 @@
 #include "syncer/from_host/terminal_status.h"
 #include "syncer/from_host/text_for_tenant.h"
 #include "syncer/to_host/host_object.h"
+#include "syncer/translate/metadata.h"
 #include "syncer/translate/reserved_keys.h"
 #include "syncer/translate/rewrites.h"
 
@@ -158,13 +160,7 @@ Outcome restore_identity(PodPair& pair, const Value& host_pod) {
   Document patch = Document::object();
   Value metadata = patch.root().object("metadata");
   metadata.put("uid", host_pod["metadata"]["uid"].text());
-  Value labels = metadata.object("labels");
-  labels.put(kLabelManagedBy, pair.border.context().virtual_cluster);
-  labels.put(kLabelTenantUid, pair.border.context().virtual_cluster_uid);
-  labels.put(kLabelTenantNamespace, pair.tenant_namespace);
-  Value annotations = metadata.object("annotations");
-  annotations.put(kAnnotationTenantName, pair.tenant_name);
-  annotations.put(kAnnotationTenantUid, pair.tenant_cached->uid);
+  put_identity(pair.border.context(), pair.tenant_namespace, pair.tenant_name, pair.tenant_cached->uid, metadata);
   log::warning("syncer.identity_restored", {{"kind", "Pod"}, {"host_object", pair.host_name}});
   ++pair.border.host.writes;
   const auto patched = pair.border.host.client.patch(kPods, pair.border.host_namespace(), pair.host_name,
@@ -272,13 +268,6 @@ std::vector<PodClaim> claims_of(const PodPair& pair, const Value& tenant_pod) {
   return claims;
 }
 
-/// Returns true when the pod of that uid is the claim's controller (upstream: VolumeIsForPod).
-bool is_claim_of_pod(const Document& claim, std::string_view pod_uid) {
-  for (const Value owner : claim["metadata"]["ownerReferences"])
-    if (owner["controller"].boolean() && owner["uid"].text() == pod_uid) return true;
-  return false;
-}
-
 // Null: there is none.
 Result<Document> claim_now(const kube::Client& side, const std::string& namespace_name, const std::string& name) {
   auto claim = side.get({"", "v1", "persistentvolumeclaims"}, namespace_name, name);
@@ -312,7 +301,7 @@ Result<bool> waits_for_claim(const PodPair& pair, const Value& tenant_pod) {
     if (!there->root().is_object() && !ephemeral) continue;  // the host's kubelet waits for the claim
     const auto wanted = claim_now(border.tenant.client, pair.tenant_namespace, name);
     if (!wanted) return fail(wanted.error());
-    if (ephemeral && !is_claim_of_pod(*wanted, pair.tenant_cached->uid)) return true;
+    if (ephemeral && !kube::is_claim_of_pod(wanted->root(), pair.tenant_cached->uid)) return true;
     if (there->root().is_object() && other(tenant_identity(there->root()).uid, (*wanted)["metadata"]["uid"].string(),
                                            (*there)["metadata"].has("deletionTimestamp")))
       return true;

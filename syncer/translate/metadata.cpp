@@ -37,15 +37,20 @@ std::string host_gate_name(std::string_view tenant_key) {
   return key;
 }
 
-void mark_as_ours(const TranslateContext& context, const StandsFor& what, Value metadata) {
+void put_identity(const TranslateContext& context, std::string_view tenant_namespace, std::string_view tenant_name,
+                  std::string_view tenant_uid, Value metadata) {
   Value labels = metadata.object("labels");
   labels.put(kLabelManagedBy, context.virtual_cluster);
   labels.put(kLabelTenantUid, context.virtual_cluster_uid);
-  labels.put(kLabelTenantNamespace, what.tenant_namespace);
+  labels.put(kLabelTenantNamespace, tenant_namespace);
   Value annotations = metadata.object("annotations");
-  annotations.put(kAnnotationTenantName, what.tenant_name);
-  if (!what.tenant_uid.empty()) annotations.put(kAnnotationTenantUid, what.tenant_uid);
-  annotations.put(kAnnotationTenantKind, what.said_kind);
+  annotations.put(kAnnotationTenantName, tenant_name);
+  if (!tenant_uid.empty()) annotations.put(kAnnotationTenantUid, tenant_uid);
+}
+
+void mark_as_ours(const TranslateContext& context, const StandsFor& what, Value metadata) {
+  put_identity(context, what.tenant_namespace, what.tenant_name, what.tenant_uid, metadata);
+  metadata.object("annotations").put(kAnnotationTenantKind, what.said_kind);
 }
 
 bool carries_tenant_label(std::string_view host_key) {

@@ -42,7 +42,10 @@ struct StandsFor {
   std::string_view tenant_uid;  // "": who makes it does not know
   std::string_view said_kind;   // kAnnotationTenantKind
 };
-/// Says in an object's metadata whose it is and what it stands for, beside what else is there.
+/// Puts the labels and annotations that name the tenant object into a host object's metadata. An empty uid puts none.
+void put_identity(const TranslateContext& context, std::string_view tenant_namespace, std::string_view tenant_name,
+                  std::string_view tenant_uid, schema::Value metadata);
+/// Puts the identity of what the object stands for into its metadata; other members stay.
 void mark_as_ours(const TranslateContext& context, const StandsFor& what, schema::Value metadata);
 
 // Selectors over objects of the tenant.

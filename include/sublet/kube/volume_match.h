@@ -1,9 +1,10 @@
-// Volume match: which PersistentVolume suits a PersistentVolumeClaim. What the controller that binds them and the
-// syncer, where a tenant's volumes go to the host, have in common. Pure functions of documents. Source:
+// Volume match: which PersistentVolume suits a PersistentVolumeClaim. Shared by the controller
+// that binds them, the syncer and the embedded host. Pure functions of documents. Source:
 // k8s.io/component-helpers/storage/volume, pkg/controller/volume/persistentvolume/index.go of Kubernetes.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sublet/schema/document.h"
@@ -14,6 +15,9 @@ namespace sublet::kube {
 std::string class_of(const schema::Value& claim_or_volume);
 /// A class was asked for, be it "".
 bool has_class(const schema::Value& claim);
+
+/// Returns true when the pod of that uid is the claim's controller (upstream: VolumeIsForPod).
+bool is_claim_of_pod(const schema::Value& claim, std::string_view pod_uid);
 
 /// Whether the first of two lists of resources (a capacity, requests) has more storage.
 bool has_more_storage(const schema::Value& resources, const schema::Value& than);

@@ -1,5 +1,5 @@
-// Health: what works in a syncer, and since when: the record that `sublet list`, `sublet why`, events and conditions
-// read.
+// Health: what works in a syncer, and since when. The syncer's events about pods that wait for the host come from it.
+// `sublet list` and `sublet why` do not read it yet.
 //
 // The syncer writes it to a file every kHealthInterval while it runs (SyncerOptions::health_path). A record older than
 // kHealthStale therefore means that the syncer is stopped or hangs. JSON; readers ignore members that they do not know.
@@ -60,7 +60,7 @@ struct Health {
   bool is_stale(WallTime now) const { return now - at > kHealthStale; }
 };
 
-/// Returns the state and message that the other members amount to.
+/// Sets state and message from the other members.
 void judge(Health& health);
 std::string to_json(const Health& health);
 Result<Health> parse_health(std::string_view json);
