@@ -11,7 +11,8 @@ CHECKER = pathlib.Path(__file__).resolve().parent / "check-layers"
 ORDERS = """# Architecture
 
 A folder may use only those to its right:
-`cli -> server -> kube, store -> base`
+`cli -> server
+ -> kube, store -> base`
 
 Inside `server/`, where `top` means the files directly in the folder:
 `top -> verbs, watch -> request`
