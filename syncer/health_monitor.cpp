@@ -49,16 +49,19 @@ struct HealthMonitor::Impl : std::enable_shared_from_this<Impl> {
   }
 
   void probe() SUBLET_REQUIRES(mutex) {
-    const auto quiet = border.host.contact.since_answer();
-    if (quiet && *quiet < kHealthInterval) return void(probing.reset());
-    if (probing) {
+    const SteadyTime now = border.clock.steady_now();
+    const auto answered = border.host.contact.answered_at();
+    if (answered && now - *answered < kHealthInterval) return void(probing.reset());
+    // The probe itself may have been answered, just not within the last interval.
+    if (probing && (!answered || *answered < probed_at)) {
+      const auto quiet = answered ? now - *answered : SteadyTime::duration(kHealthInterval);
       border.host.contact.add_silence(
-          "no answer for " + std::to_string(quiet ? quiet->count() / 1000 : kHealthInterval.count() / 1000) + " s");
-      if (border.clock.steady_now() - probed_at < kProbeTimeout) return;
+          "no answer for " + std::to_string(std::chrono::duration_cast<std::chrono::seconds>(quiet).count()) + " s");
+      if (now - probed_at < kProbeTimeout) return;
     }
     kube::ListOptions one;
     one.limit = 1;
-    probed_at = border.clock.steady_now();
+    probed_at = now;
     probing = border.host.client.transport().start(border.host.client.list_request(kPods, border.host_namespace(), one),
                                                    std::make_shared<IgnoringObserver>(), kProbeTimeout);
   }

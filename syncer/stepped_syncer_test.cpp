@@ -1,7 +1,9 @@
 // A syncer whose time and order are the test's: no thread of its own, and nothing waits but for the test's clock.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <set>
 #include <thread>
 
@@ -42,6 +44,22 @@ TEST_F(SteppedSyncer, WhatFailedIsTriedAgainWhenTheTestsClockSaysSo) {
   EXPECT_FALSE(executor.step()) << "in real time, which does not count";
   clock.advance(seconds(1));
   step_until([&] { return on_host("web"); }, "the pod is on the host");
+}
+
+// Only probes are sent to an idle host, and each answer is a whole interval old when the monitor reads it.
+TEST_F(SteppedSyncer, AnIdleHostThatAnswersItsProbesIsNotSilent) {
+  health_path = testing::TempDir() + "sublet-idle-host-" + std::to_string(::getpid()) + ".json";
+  begin_syncer();
+  settle();
+  for (int turn = 0; turn < 8; ++turn) {
+    pass(kHealthInterval);
+    settle_until([&] { return clock.now() - syncer->health().host.answered < kHealthInterval; },
+                 "the host has answered within an interval");
+    const auto health = read_health(health_path);
+    ASSERT_TRUE(health) << health.error().message;
+    EXPECT_EQ(health->state, HealthState::ok) << health->message;
+  }
+  std::filesystem::remove(health_path);
 }
 
 // A pod's way is not made longer by what is said of it; and what is said again in that moment is told once.

@@ -1,5 +1,6 @@
 #include "apiserver/validation/warnings.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "apiserver/validation/certificates.h"
@@ -21,6 +22,9 @@ void warn_of_addresses(const std::string& path, const Value& list, Warnings& war
   std::size_t index = 0;
   for (const Value entry : list) warn(item(path, index++), entry.text(), warnings);
 }
+
+/// Warnings about addresses are about IPv6 only. Endpoints have many and are written often, so paths are made last.
+bool may_be_ipv6(const Value& address) { return address.text().find(':') != std::string_view::npos; }
 
 // --- pods and what makes them ---
 
@@ -144,8 +148,11 @@ void warn_of_endpoints(const Value& object, const Value&, Warnings& warnings) {
     const std::string at = item("subsets", index++);
     for (const std::string_view list : {"addresses", "notReadyAddresses"}) {
       std::size_t number = 0;
-      for (const Value address : subset[list])
-        warn_of_address(child(item(child(at, list), number++), "ip"), address["ip"].text(), warnings);
+      for (const Value address : subset[list]) {
+        const std::size_t position = number++;
+        if (may_be_ipv6(address["ip"]))
+          warn_of_address(child(item(child(at, list), position), "ip"), address["ip"].text(), warnings);
+      }
     }
   }
 }
@@ -156,8 +163,12 @@ void warn_of_endpoint_slice(const Value& object, const Value& old, Warnings& war
   const auto manager = object["metadata"]["labels"]["endpointslice.kubernetes.io/managed-by"].text();
   if (manager == "endpointslice-controller.k8s.io" || manager == "endpointslicemirroring-controller.k8s.io") return;
   std::size_t index = 0;
-  for (const Value endpoint : object["endpoints"])
-    warn_of_addresses(child(item("endpoints", index++), "addresses"), endpoint["addresses"], warnings, warn_of_address);
+  for (const Value endpoint : object["endpoints"]) {
+    const std::size_t position = index++;
+    if (std::ranges::any_of(endpoint["addresses"], may_be_ipv6))
+      warn_of_addresses(child(item("endpoints", position), "addresses"), endpoint["addresses"], warnings,
+                        warn_of_address);
+  }
 }
 
 void warn_of_ingress(const Value& object, const Value& old, Warnings& warnings) {

@@ -33,10 +33,9 @@ SideHealth Contact::health() const {
   return health_;
 }
 
-std::optional<std::chrono::milliseconds> Contact::since_answer() const {
+std::optional<SteadyTime> Contact::answered_at() const {
   const MutexLock lock(mutex_);
-  if (!answered_at_) return std::nullopt;
-  return std::chrono::duration_cast<std::chrono::milliseconds>(clock_.steady_now() - *answered_at_);
+  return answered_at_;
 }
 
 }  // namespace sublet::syncer

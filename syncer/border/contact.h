@@ -18,8 +18,8 @@ class Contact {
   /// Records that a request has been without an answer for so long that the server counts as silent.
   void add_silence(std::string cause);
   SideHealth health() const;
-  /// Returns how long ago the server last answered; nullopt if it never did.
-  std::optional<std::chrono::milliseconds> since_answer() const;
+  /// Returns when the server last answered (Clock::steady_now()); nullopt if it never did.
+  std::optional<SteadyTime> answered_at() const;
 
  private:
   void set_failure(std::string cause) SUBLET_REQUIRES(mutex_);
