@@ -82,12 +82,16 @@ net::Handler Faults::in_front_of(net::Handler server) {
   return [this, server = std::move(server)](net::Request request, std::shared_ptr<net::ResponseSink> sink) {
     Answer answer;
     Change change;
+    bool is_held = false;
     {
       const MutexLock lock(mutex_);
       answer = answer_for(request);
-      if (!answer && is_watch(request)) watches_.push_back({request.target, sink});
+      is_held = hangs_for(request);
+      if (is_held) held_.push_back(sink);  // a sink that is dropped answers 500
+      if (!answer && !is_held && is_watch(request)) watches_.push_back({request.target, sink});
       change = change_;
     }
+    if (is_held) return;
     if (answer) return answer(*sink);
     if (change) change(request);
     server(std::move(request), std::move(sink));
@@ -111,9 +115,23 @@ void Faults::inject(std::string method, std::string part, int times, Answer answ
   rules_.push_back({std::move(method), std::move(part), times, std::move(answer)});
 }
 
+void Faults::hang(std::string method, std::string part) {
+  const MutexLock lock(mutex_);
+  hangs_.emplace_back(std::move(method), std::move(part));
+}
+
+bool Faults::hangs_for(const net::Request& request) const {
+  return std::ranges::any_of(hangs_, [&](const auto& hang) {
+    return hang.first == request.method && request.target.find(hang.second) != std::string::npos;
+  });
+}
+
 void Faults::clear() {
+  std::vector<std::shared_ptr<net::ResponseSink>> released;
   const MutexLock lock(mutex_);
   rules_.clear();
+  hangs_.clear();
+  released.swap(held_);
 }
 
 int Faults::left() const {

@@ -63,6 +63,8 @@ class Faults {
 
   /// The next `times` requests of that method whose target contains `part` get this answer.
   void inject(std::string method, std::string part, int times, Answer answer);
+  /// Requests of that method whose target contains `part` get no answer until clear().
+  void hang(std::string method, std::string part);
   /// Takes back what was not asked for yet.
   void clear();
   /// How many injected answers were not asked for yet.
@@ -91,11 +93,14 @@ class Faults {
     std::weak_ptr<net::ResponseSink> sink;
   };
   Answer answer_for(const net::Request& request) SUBLET_REQUIRES(mutex_);
+  bool hangs_for(const net::Request& request) const SUBLET_REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   std::vector<Rule> rules_ SUBLET_GUARDED_BY(mutex_);
   std::vector<Seen> seen_ SUBLET_GUARDED_BY(mutex_);
   std::vector<Watch> watches_ SUBLET_GUARDED_BY(mutex_);
+  std::vector<std::pair<std::string, std::string>> hangs_ SUBLET_GUARDED_BY(mutex_);  // method, part
+  std::vector<std::shared_ptr<net::ResponseSink>> held_ SUBLET_GUARDED_BY(mutex_);
   Change change_ SUBLET_GUARDED_BY(mutex_);
   bool away_ SUBLET_GUARDED_BY(mutex_) = false;
 };
