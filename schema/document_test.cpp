@@ -79,6 +79,12 @@ TEST(Document, RefusesWhatIsNotOneJsonValue) {
   EXPECT_FALSE(Document::parse_json(std::string(300, '[') + std::string(300, ']')));
 }
 
+TEST(Document, RefusesAnEmptyTextWithoutAnAddress) {
+  const auto parsed = Document::parse_json(std::string_view());
+  ASSERT_FALSE(parsed);
+  EXPECT_EQ(parsed.error().message, "invalid JSON: unexpected end of JSON input");
+}
+
 TEST(Value, ReadsMissingAsDefaults) {
   const Document document = parsed(R"({"a":{"b":[{"c":"x"}]}})");
   EXPECT_EQ(document["a"]["b"].at(0)["c"].text(), "x");

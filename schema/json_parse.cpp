@@ -186,6 +186,8 @@ std::string with_floats(std::string_view text) {
 }
 
 dom::element parse_text(std::string_view text) {
+  if (text.empty())
+    throw simdjson::simdjson_error(simdjson::EMPTY);  // simdjson copies from the pointer, which may be null
   auto parsed = thread_parser()->parse(text.data(), text.size());
   if (parsed.error() == simdjson::NUMBER_ERROR) {
     const std::string again = with_floats(text);

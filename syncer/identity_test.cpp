@@ -102,7 +102,7 @@ TEST_F(SchedulingGates, CrossUnderNamesOfTheirOwnAndTheHostsAreNotTheTenantsToRe
              "status");
   eventually(
       [&] {
-        for (const schema::Value condition : tenant_pod("web")["status"]["conditions"])
+        for (const Document pod = tenant_pod("web"); const schema::Value condition : pod["status"]["conditions"])
           if (condition["message"].text() ==
               "Scheduling is blocked due to non-empty scheduling gates: kueue.x-k8s.io/admission (of the host)")
             return true;
