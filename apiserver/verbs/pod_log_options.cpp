@@ -32,7 +32,7 @@ class LogQueryReader {
     const bool has_both = query_.find("sinceSeconds") && is_set_time(query_.get("sinceTime"));
     for (const NumberRow& row : kNumbers)
       if (auto good = read_number(row, has_both); !good) return good;
-    if (has_both) forbidden(causes_, "", "at most one of `sinceTime` or `sinceSeconds` may be specified");
+    if (has_both) forbidden(causes_, "[]", "at most one of `sinceTime` or `sinceSeconds` may be specified");
     if (const auto time = query_.get("sinceTime"); is_set_time(time)) {
       if (!parse_time(time))
         return bad_request("parsing time " + go_quoted(time) + " as \"2006-01-02T15:04:05Z07:00\": cannot parse " +

@@ -107,7 +107,7 @@ refused "what lies below one" "$(nfs a data/link)" "allow.persistentVolumes.nfsP
 refused "the other's disk" "$(csi b-1)" "allow.persistentVolumes.csiVolumes"
 refused "a path of the nodes" "hostPath: {path: /etc}" "spec.hostPath: it would be a path of the host's nodes"
 refused "options of mounts" "$(nfs a data)" "spec.mountOptions: " "  mountOptions: [suid]"
-refused "a pod of the host's that empties it" "$(nfs a data)" "spec.persistentVolumeReclaimPolicy: " "  persistentVolumeReclaimPolicy: Recycle"
+refused "a pod of the host's that empties it" "$(nfs a data)" "spec.persistentVolumeReclaimPolicy: use Retain or Delete" "  persistentVolumeReclaimPolicy: Recycle"
 refused "a Secret of the host" "csi: {driver: disk.example.com, volumeHandle: a-9, nodeStageSecretRef: {name: s, namespace: kube-system}}" "spec.csi.nodeStageSecretRef: it would be a Secret of the host"
 claim thief 1Gi ", storageClassName: \"\", volumeName: data-x-volumes-b-x-rag" | in_a apply -f - >/dev/null
 until_is "another's volume has no name here" 60 1 sh -c "sublet connect rag -n volumes-a -- '$KUBECTL' get events --field-selector involvedObject.name=thief -o jsonpath='{.items[*].message}' | grep -c 'is not in this virtual cluster'"
