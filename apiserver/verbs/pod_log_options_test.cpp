@@ -27,7 +27,7 @@ TEST(PodLogOptions, AreRefusedAsUpstreamDoes) {
       {"tailLines=-1", "tailLines", "Invalid value: -1: must be greater than or equal to 0"},
       {"limitBytes=0", "limitBytes", "Invalid value: 0: must be greater than 0"},
       {"sinceSeconds=0", "sinceSeconds", "Invalid value: 0: must be greater than 0"},
-      {"sinceSeconds=0&sinceTime=2026-01-01T00:00:00Z", "",
+      {"sinceSeconds=0&sinceTime=2026-01-01T00:00:00Z", "[]",
        "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified"},
       {"stream=All", "stream", "Forbidden: may not be specified"},
   };
